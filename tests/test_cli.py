@@ -880,7 +880,7 @@ def test_explain_adds_up(mixed, capsys):
         assert found["classes"] == ["no", "yes"]
         assert found["predicted"] == found["label"] == ["no", "yes"][own.argmax()]
         odds = found["log_odds"]
-        assert odds["prior"] + sum(odds["columns"].values()) == pytest.approx(odds["total"])
+        assert odds["prior"] + sum(odds["features"].values()) == pytest.approx(odds["total"])
         assert odds["total"] == pytest.approx(abs(own[1] - own[0]), rel=1e-9)
         assert found["probabilities"] == pytest.approx(np.exp(own), rel=1e-9)
         joint = np.array(found["prior"]) + sum(map(np.array, found["contributions"].values()))

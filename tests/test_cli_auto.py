@@ -274,7 +274,7 @@ def test_explanations_add_up(people, capsys):
     fitted(capsys)
     found = asked(capsys, "explain", "m", "people.csv", "--row", "7")
     log = found["log_odds"]
-    assert log["prior"] + sum(log["columns"].values()) == pytest.approx(log["total"])
+    assert log["prior"] + sum(log["features"].values()) == pytest.approx(log["total"])
     p = dict(zip(found["classes"], found["probabilities"], strict=True))
     assert np.log(p[found["label"]] / p[found["against"]]) == pytest.approx(log["total"])
 

@@ -59,7 +59,7 @@ def test_columns_with_their_values(folder, capsys):
     rows = list(csv.DictReader(Path("data.csv").read_text().splitlines()))
     for k, line in enumerate(lines, 2):
         told = asked(capsys, "explain", "m", "data.csv", "--row", k + 1)["log_odds"]
-        name, odds = max(told["columns"].items(), key=lambda one: abs(one[1]))
+        name, odds = max(told["features"].items(), key=lambda one: abs(one[1]))
         if odds:
             assert f"{name}={rows[k][name]} {odds:+.2f}" in line
     assert load("m").classes_.tolist() == ["ada", "bee, wild", "cat"]

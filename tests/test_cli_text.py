@@ -367,7 +367,7 @@ def test_explain_adds_up(folder, capsys):
     assert text["unknown"] == ["zebra"]
     assert text["absent"] == 0
     words = sum(one["log_odds"] for one in text["terms"])
-    assert words == pytest.approx(told["log_odds"]["columns"]["message"])
+    assert words == pytest.approx(told["log_odds"]["features"]["message"])
     assert words + told["log_odds"]["prior"] == pytest.approx(log_proba[1] - log_proba[0])
     for one in text["terms"]:
         ham, spam = one["contributions"]
@@ -401,7 +401,7 @@ def test_explain_rows_of_several_kinds_of_columns(folder, capsys):
     fitted(capsys, "-t", "kind", "--text", "message", data="two.csv")
     out, _ = naive(capsys, "explain", "m", "two.csv")
     table, words = out.split("Text of message\n")
-    told = asked(capsys, "explain", "m", "two.csv")["log_odds"]["columns"]
+    told = asked(capsys, "explain", "m", "two.csv")["log_odds"]["features"]
     assert f"{told['message']:+.3f}" in table
     assert re.search(rf"^total +\{told['message']:+.3f}$", words, re.M)
     assert "size" in table

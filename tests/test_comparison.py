@@ -588,7 +588,8 @@ def made(name, errors, kind="ladder", losses=1.0, spread=0.0, start=0):
     error = errors + spread * np.linspace(-1.0, 1.0, 5)[:, None] * np.linspace(1, 0, len(errors))
     with np.errstate(over="ignore"):
         log_loss = np.full(error.shape, losses.mean())
-    return Candidate(name, "", kind, Curve(log_loss, error, losses, wrong, "", 0.1))
+    curve = Curve(log_loss, error, losses, wrong, np.full(5, 200), "", 0.1)
+    return Candidate(name, "", kind, curve)
 
 
 def said(*candidates, sizes=SIZES):
@@ -1053,7 +1054,7 @@ def test_what_it_says():
         assert float(cells[4]) == pytest.approx(100 * one.curve.error[:, -1].std(), abs=0.051)
         assert float(cells[5]) == pytest.approx(one.log_loss[-1], abs=5e-5)
     assert len({len(line) for line in lines[: 2 + len(found.candidates)]}) == 1
-    assert "mean of 3 splits" in text
+    assert "test rows of 3 splits" in text
 
 
 def test_json_has_all_curves():

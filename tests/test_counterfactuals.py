@@ -66,8 +66,8 @@ def test_each_change_of_a_table_is_what_the_model_says(table_model, label):
         assert why.log_odds <= 1e-9
         for one in why.changes:
             to = {"true": True, "false": False}.get(one.to, one.to)
-            kind = X[one.column].dtype.kind
-            other = row.assign(**{one.column: float(to) if kind in "if" else to})
+            kind = X[one.feature].dtype.kind
+            other = row.assign(**{one.feature: float(to) if kind in "if" else to})
             assert odds(model, other, why.label, why.predicted) - base == pytest.approx(
                 one.log_odds, abs=1e-6
             )
@@ -95,9 +95,9 @@ def test_columns_that_are_absent_or_missing_may_be_given():
     model = NaiveBayes().fit(TABLE, LABELS)
     with pytest.warns(UserWarning, match="has no column"):
         (why,) = model.counterfactuals(TABLE[["size"]].iloc[[0]])
-    assert any(one.value is None and one.column == "legs" for one in why.changes)
+    assert any(one.value is None and one.feature == "legs" for one in why.changes)
     (why,) = model.counterfactuals(TABLE.iloc[[4]])
-    assert any(one.column == "colour" and one.value is None for one in why.changes)
+    assert any(one.feature == "colour" and one.value is None for one in why.changes)
 
 
 def test_a_label_that_is_none():
@@ -131,7 +131,7 @@ def test_each_term_is_what_the_model_says(model):
         base = odds(model, [text], why.label, why.predicted)
         assert why.changes == []
         for one in why.terms:
-            assert one.column == "text"
+            assert one.feature == "text"
             assert one.to not in (text or "").split()
             more = [f"{text or ''} {one.to}"]
             after = odds(model, more, why.label, why.predicted)
@@ -174,8 +174,8 @@ def test_text_beside_other_columns():
     model = NaiveBayes(columns={"body": "text"}).fit(frame, labels)
     row = frame.iloc[[1]].assign(body="noon")
     (why,) = model.counterfactuals(row, "spam")
-    assert {one.column for one in why.terms} == {"body"}
-    assert [one.column for one in why.changes] == ["size"]
+    assert {one.feature for one in why.terms} == {"body"}
+    assert [one.feature for one in why.changes] == ["size"]
     assert why.together is not None
     changed = row.assign(size=float(why.changes[0].to))
     terms = why.terms[: why.together - 1]
@@ -243,7 +243,7 @@ def test_printed_values_are_short_and_lead_to_the_printed_class():
 def test_only_changeable_features_change():
     model = NaiveBayes().fit(TABLE, LABELS)
     for why in model.counterfactuals(TABLE.iloc[:5], changeable=["size", "tame"]):
-        assert {one.column for one in why.changes} <= {"size", "tame"}
+        assert {one.feature for one in why.changes} <= {"size", "tame"}
     with pytest.raises(ValueError, match="changeable: the model has no feature 'weight'"):
         model.counterfactuals(TABLE.iloc[:1], changeable=["weight"])
     with pytest.raises(ValueError, match=r"changeable must be a list of features, as \['size'\]"):
@@ -263,7 +263,7 @@ def test_changes_together():
     assert "with the first 3 changes together, 1 is predicted" in str(why)
     for one in why.changes[:3]:
         assert model.predict(row)[0] == 0
-        row = row.assign(**{one.column: one.to})
+        row = row.assign(**{one.feature: one.to})
     assert model.predict(row)[0] == 1
 
 
@@ -292,7 +292,7 @@ def test_decisions_are_explained(tmp_path, monkeypatch, capsys):
     assert found["predicted"] == "bee"
     assert found["changes"]
     for change in found["changes"]:
-        assert change["column"] != "colour"
+        assert change["feature"] != "colour"
         assert change["enough"] == (1 - change["probability"] < float(low))
     for tokens, says in (
         (["--threshold", "2"], "from 0 to 1"), (["--positive", "bee"], "needs --threshold"),
@@ -310,15 +310,20 @@ def test_immutable_features_stay_and_changes_have_the_type_of_the_column():
     model = AutoBayes().fit({"legs": legs, "size": size}, kind)
     rows = {"legs": [1], "size": [-0.5]}
     (why,) = model.counterfactuals(rows, "ant")
-    types = {one.column: (type(one.value), type(one.to)) for one in why.changes}
+    types = {one.feature: (type(one.value), type(one.to)) for one in why.changes}
     assert types == {"legs": (int, int), "size": (float, float)}
-    (legs_changed,) = (one for one in why.changes if one.column == "legs")
+    texts = {"legs": ["1"], "size": ["-0.5"]}  # as a file has them
+    assert model.counterfactuals(texts, "ant")[0].changes == why.changes
+    few = NaiveBayes().fit({"legs": legs % 3}, legs % 3 > 1)  # numbers as categories
+    (change,) = few.counterfactuals({"legs": [0]}, True)[0].changes
+    assert repr((change.value, change.to)) == "(0, 2)"
+    (legs_changed,) = (one for one in why.changes if one.feature == "legs")
     after = model.predict_proba({**rows, "legs": [legs_changed.to]})[0, 0]
     assert legs_changed.probability == pytest.approx(after)
     (fixed,) = model.counterfactuals(rows, "ant", immutable=["legs"])
-    assert [one.column for one in fixed.changes] == ["size"]
+    assert [one.feature for one in fixed.changes] == ["size"]
     (both,) = model.counterfactuals(rows, "ant", changeable=["legs", "size"], immutable=["size"])
-    assert [one.column for one in both.changes] == ["legs"]
+    assert [one.feature for one in both.changes] == ["legs"]
     with pytest.raises(ValueError, match="immutable: the model has no feature 'wings'"):
         model.counterfactuals(rows, immutable=["wings"])
     with pytest.raises(ValueError, match=r"immutable must be a list of features, as \['legs'\]"):

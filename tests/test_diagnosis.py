@@ -831,6 +831,18 @@ def test_progress_is_reported():
     assert total == len(done) == 5 * len(found.rungs)
 
 
+def test_scores_are_those_of_compare():
+    """Over the rows of all folds, which are not of one size."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 203)
+    X = rng.normal(size=(203, 2)) + y[:, None]
+    results = {one.name: one for one in diagnose(X, y).rungs}
+    names = ["class prior", "one variance", "naive Bayes", "AutoBayes"]
+    for one in compare(X, y, only=names).candidates:
+        assert one.error[-1] == pytest.approx(results[one.name].error, rel=1e-14)
+        assert one.log_loss[-1] == pytest.approx(results[one.name].log_loss, rel=1e-14)
+
+
 # ---- real tables ----------------------------------------------------------------------------
 
 

@@ -26,7 +26,7 @@ from naively.explain import text as explained
 from naively.explain.explanation import RowExplanation
 from naively.explain.text import MARKED
 
-FLAT = ["row", "predicted", "probability", "label", "against", "column", "value", "log_odds"]
+FLAT = ["row", "predicted", "probability", "label", "against", "feature", "value", "log_odds"]
 
 
 @pytest.fixture
@@ -241,7 +241,7 @@ def test_every_row_as_it_would_be_alone(folder, capsys):
         assert one["predicted"] == one["label"] == model.classes_[best]
         assert one["against"] == model.classes_[other]
         odds = one["log_odds"]
-        assert odds["prior"] + sum(odds["columns"].values()) == pytest.approx(odds["total"])
+        assert odds["prior"] + sum(odds["features"].values()) == pytest.approx(odds["total"])
         assert odds["total"] == pytest.approx(own[best] - own[other])
     out, _ = naive(capsys, "explain", "m", "people.csv", "--row", "2-3", "--row", "7")
     assert re.findall(r"^row (\d+): predicted", out, re.M) == ["2", "3", "7"]
@@ -281,17 +281,17 @@ def test_a_flat_table_of_all_rows(folder, capsys):
     log_proba = model.predict_log_proba(table.drop(columns="kind"))
     for number, (cells, own) in enumerate(zip(rows, log_proba, strict=True), 1):
         mine = [line for line in lines if line["row"] == str(number)]
-        assert sorted(line["column"] for line in mine) == ["(prior)", "age", "job", "sunny"]
+        assert sorted(line["feature"] for line in mine) == ["(prior)", "age", "job", "sunny"]
         best, other = np.argsort(-own)[:2]
         odds = [float(line["log_odds"]) for line in mine]
-        assert mine[-1]["column"] == "(prior)"
+        assert mine[-1]["feature"] == "(prior)"
         assert odds[:-1] == sorted(odds[:-1], key=lambda one: -abs(one))
         assert sum(odds) == pytest.approx(own[best] - own[other])
         for line in mine:
             assert line["predicted"] == line["label"] == model.classes_[best]
             assert line["against"] == model.classes_[other]
             assert float(line["probability"]) == pytest.approx(np.exp(own[best]))
-            name = line["column"]
+            name = line["feature"]
             assert line["value"] == cells.get(name, "")
     naive(capsys, "explain", "m", "people.csv", "-o", "why.parquet", "--label", "ham")
     found = parquet.read_table("why.parquet")
@@ -314,7 +314,7 @@ def test_a_flat_table_of_text_beside_numbers(folder, capsys):
         mine = [line for line in lines if line["row"] == str(number)]
         total = sum(float(line["log_odds"]) for line in mine)
         assert total == pytest.approx(own[number - 1, 0] - own[number - 1, 2])
-        assert {line["column"] for line in mine} == {"(prior)", "body", "size"}
+        assert {line["feature"] for line in mine} == {"(prior)", "body", "size"}
         words = Counter(re.findall(r"\w\w+", (table["body"][number - 1] or "").lower()))
         told = {line["term"]: int(line["value"]) for line in mine if line["term"]}
         assert told == {term: n for term, n in words.items() if term != "zebra"}
@@ -370,7 +370,7 @@ def test_cells_are_shown_as_they_are_written(folder, capsys):
     Path("n.jsonl").write_text('{"zip": "?", "flag": null, "n": "many"}\n')
     (told,) = jsons(capsys, "m", "n.jsonl")
     assert told["values"] == {"zip": None, "flag": None, "n": "many"}
-    assert told["log_odds"]["columns"]["n"] == 0
+    assert told["log_odds"]["features"]["n"] == 0
 
 
 # ---- in Python ---------------------------------------------------------------------------------
@@ -586,7 +586,7 @@ def test_what_each_class_rules_out():
     assert told[0].predicted == "a"
     odds = told.to_arrow("a", "b").to_pandas()
     assert odds[odds.row == 0].log_odds.tolist()[:2] == [np.inf, -np.inf]
-    assert odds[(odds.row == 1) & (odds.column == "z")].log_odds.tolist() == [0.0]
+    assert odds[(odds.row == 1) & (odds.feature == "z")].log_odds.tolist() == [0.0]
 
 
 def test_a_width_of_eighty_has_room_for_bars(folder, capsys, monkeypatch):

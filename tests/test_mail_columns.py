@@ -116,7 +116,7 @@ def test_words_are_explained_and_add_up_to_the_log_odds(learned, by_block):
         assert_allclose(sum(odds for *_, odds in parts), row.total("spam", "ham"))
         assert ("body" in row.texts) == (i != 3)
     flat = why.to_arrow("spam", "ham").to_pandas()
-    assert {"subject", "body"} <= set(flat["column"][flat["term"].notna()])
+    assert {"subject", "body"} <= set(flat["feature"][flat["term"].notna()])
     totals = flat.groupby("row")["log_odds"].sum()
     assert_allclose(totals, [row.total("spam", "ham") for row in why])
 

@@ -73,7 +73,7 @@ def test_they_are_explained_word_by_word(learned, capsys):
     assert {"from", "subject", "body"} <= set(row["texts"])
     for name, text in row["texts"].items():
         added = sum(term["log_odds"] for term in text["terms"]) + text["prior_mixing"]
-        assert_allclose(added, row["log_odds"]["columns"][name], atol=1e-9)
+        assert_allclose(added, row["log_odds"]["features"][name], atol=1e-9)
     page = learned / "why.html"
     said(capsys, "explain", learned / "one.m", learned / "two" / "spam.mbox", "--row", 2,
          "--html", page)  # fmt: skip

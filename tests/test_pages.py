@@ -11,8 +11,8 @@ mpl.use("Agg")
 
 PAGES = ["README.md", "docs/start.md", "docs/choose.md", "docs/sklearn.md", "docs/tables.md",
          "docs/text.md", "docs/text-details.md", "docs/evidence.md", "docs/evaluate.md",
-         "docs/explain.md", "docs/pictures.md", "docs/tutorials/credit.md",
-         "docs/tutorials/teaching.md"]  # fmt: skip
+         "docs/explain.md", "docs/forgetting.md", "docs/pictures.md", "docs/streams.md",
+         "docs/tutorials/credit.md", "docs/tutorials/teaching.md"]  # fmt: skip
 WITH_DATA = ["docs/tutorials/spam.md", "docs/tutorials/news.md", "docs/drift.md"]
 
 

@@ -808,7 +808,7 @@ def comparison(sizes=ROWS_LEARNED, **curves):
             name.partition("_")[0], "rung"
         )
         error, loss = (np.array([[0.9], [1.0], [1.1]]) * np.asarray(mean) for mean in means)
-        curve = Curve(loss, error, np.empty(0), np.empty(0), "", 0.1)
+        curve = Curve(loss, error, np.empty(0), np.empty(0), np.ones(3), "", 0.1)
         called = {"prior": "class prior", "logistic": "logistic regression"}
         called = called.get(name, name.replace("naive_Bayes", "naive Bayes").replace("_", " "))
         candidates.append(Candidate(called, "", kind, curve))

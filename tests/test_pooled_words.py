@@ -215,7 +215,7 @@ def test_prior_mixing_is_a_line_of_its_own(learned):
         assert_allclose(column - column[0], terms - terms[0], atol=1e-9)
         found = row.to_dict()
         log_odds = found["log_odds"]
-        parts = [log_odds["prior"], log_odds["prior_mixing"], *log_odds["columns"].values()]
+        parts = [log_odds["prior"], log_odds["prior_mixing"], *log_odds["features"].values()]
         assert sum(parts) == pytest.approx(log_odds["total"])
         assert found["prior_has_bias"]
     strong, _ = why

@@ -308,7 +308,7 @@ def test_explain_by_block(folder, capsys):
         blocks = line["blocks"]
         assert log["prior"] + sum(b["log_odds"] for b in blocks) == pytest.approx(log["total"])
         assert log["total"] == pytest.approx(np.log(p.max() / p.min()))
-        assert ["left", "right"] in [block["columns"] for block in blocks]
+        assert ["left", "right"] in [block["features"] for block in blocks]
         added = np.array([block["contributions"] for block in blocks])
         joint = np.array(line["prior"]) + added.sum(axis=0)
         assert joint == pytest.approx(np.array(line["joint"]))
@@ -321,7 +321,7 @@ def test_explain_by_block(folder, capsys):
     assert sums[0] == sums[1] != []
     said(capsys, "explain", "m", "t.csv", "--by-block", "-o", "why.csv")
     flat = pd.read_csv("why.csv")
-    assert "left × right" in set(flat["column"])
+    assert "left × right" in set(flat["feature"])
     folded = {json.loads(line)["row"]: json.loads(line)["log_odds"]["total"] for line in lines}
     sums = flat.groupby("row")["log_odds"].sum()
     assert sums[[*folded]].to_numpy() == pytest.approx([*folded.values()])

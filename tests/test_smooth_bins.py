@@ -103,9 +103,9 @@ def directions(model, loans):
         rows.take(refused[:60]),
         "good",
     )
-    changes = [one for why in whys for one in why.changes if one.column in RISKS]
+    changes = [one for why in whys for one in why.changes if one.feature in RISKS]
     return np.array([
-        (float(one.to) - float(one.value)) * RISKS[one.column] < 0
+        (float(one.to) - float(one.value)) * RISKS[one.feature] < 0
         for one in changes if one.value is not None
     ])  # fmt: skip
 

@@ -281,7 +281,7 @@ def test_diagnose_and_compare_split_by_customer_and_date(customers, capsys):
 
     options = ("--time", "date", "--only", "naive Bayes", "--only", "logistic regression")
     out, _ = said(capsys, "compare", *data, "customer", *options)
-    assert "mean of 5 splits of forward validation by date" in out
+    assert "test rows of 5 splits of forward validation by date" in out
     assert "600 training rows on average" in " ".join(out.split())
     only = ["naive Bayes", "logistic regression"]
     found = naively.compare(

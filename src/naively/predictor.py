@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from naively.core.exact import Float64, Int64
-from naively.core.issues import Invalid, Issue, add_invalid
+from naively.core.issues import FEW, Invalid, Issue, add_invalid
 from naively.core.labels import Labels
 from naively.core.workers import SERIAL, Workers, in_order
 from naively.explain.explanation import Explanation
@@ -66,10 +66,13 @@ class Predictor:
     posterior : posterior of a model of a table.
     target : the label column, which is neither absent nor unknown.
     source : name of the rows in issues, such as ``X`` or a file.
+    few : least number of rows to report that no category of a column is known.
     """
 
-    def __init__(self, posterior: Posterior, target: str | None = None, source: str = "X") -> None:
-        self.posterior = posterior.remarking()
+    def __init__(
+        self, posterior: Posterior, target: str | None = None, source: str = "X", few: int = FEW
+    ) -> None:
+        self.posterior = posterior.remarking(few)
         self.target, self.source = target, source
         self._unvaried = unvaried_in(posterior)
         self._columns: list[Issue] = []
@@ -92,7 +95,7 @@ class Predictor:
 
         Raises NoColumnsError if no feature is present.
         """
-        self._columns += column_issues(self.schema, self.target, names, self.source)
+        self._columns += column_issues(self.schema, self.target, names, self.source, self._unvaried)
 
     def encode(self, table: pa.Table | pa.RecordBatch) -> Data:
         """Encode rows for the model; invalid values are recorded, and count as missing."""
@@ -160,11 +163,13 @@ class Predictor:
 
 
 def column_issues(
-    schema: Schema, target: str | None, names: Iterable[str], source: str
-) -> list[Issue]:
+    schema: Schema, target: str | None, names: Iterable[str], source: str,
+    unvaried: Collection[str] = (),
+) -> list[Issue]:  # fmt: skip
     """Return issues of absent features and unknown columns of a table.
 
-    Raises NoColumnsError if no feature is present.
+    `unvaried` are features that may be absent, as they change no prediction. Raises NoColumnsError
+    if no feature is present.
     """
     names = [name for name in names if name.strip()]
     absent, unknown = other_columns(schema, target, names)
@@ -172,7 +177,7 @@ def column_issues(
         hint = f"; it has the {columns_named(few(names), names)}" if names else ""
         raise NoColumnsError(f"{source} has none of the features of the model: {few(absent)}{hint}")
     issues = []
-    if absent:
+    if absent := [name for name in absent if name not in unvaried]:
         issues.append(Issue("absent", f"{source} has {absent_columns(absent, unknown)}"))
     if unknown:
         columns = columns_named(few(unknown), unknown)

@@ -284,7 +284,7 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
     widths = [cell_len(word) for line_cells in cells for word, _ in line_cells]
     room = max(*widths, *map(cell_len, titles), 1)
     across = max(1, (width + GAP) // (room + len(heads) + GAP))
-    event = "a text contains the term" if text.unit == "document" else "a term of a text is this"
+    event = "a text contains the term" if text.unit == "document" else "a term of a text is this one"
     lines = [title]
     for start in range(0, len(shown), across):
         band = slice(start, start + across)

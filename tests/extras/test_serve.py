@@ -219,6 +219,33 @@ def test_odd_rows_are_reported(client):
     assert "such as 'old'" in " ".join(json.loads(found.headers["naively-warnings"]))
 
 
+def test_a_misspelt_column_among_many_absent_ones_is_named_first(tmp_path):
+    names = [f"pixel_{k}" for k in range(40)]
+    X = np.random.default_rng(0).normal(size=(50, 40))
+    NaiveBayes().fit(pd.DataFrame(X, columns=names), X[:, 0] > 0).save(path := tmp_path / "wide")
+    with client_of(path) as client:
+        for sent, near in (
+            (["pixel_0", "Pixel_37"], "pixel_37"),
+            (["pixel_0", "piksel_9"], "pixel_9"),
+        ):
+            (absent, _) = client.post("/predict", json=[dict.fromkeys(sent, 1)]).json()["warnings"]
+            assert absent.startswith(
+                f"the request has no columns {near!r} (it has {sent[1]!r}), 'pixel_1', 'pixel_2', "
+            )
+            assert absent.count("it has") == 1
+
+
+def test_unseen_categories_of_a_row_are_reported(client):
+    odd = {**ASKED, "job": "astronaut"}
+    said = (
+        "column 'job': 'astronaut' is no category of the model, such as 'boss': counted as unseen"
+    )
+    assert client.post("/predict", json=[odd]).json()["warnings"] == [said]
+    assert client.post("/predict", json=[odd, ASKED]).json()["warnings"] == []
+    (several,) = client.post("/predict", json=[odd, odd]).json()["warnings"]
+    assert "none of its 2 values, such as 'astronaut', is a category" in several
+
+
 def test_models_of_arrays_are_served_for_reading(tmp_path):
     X = np.random.default_rng(0).normal(size=(50, 3))
     model = GaussianNB().fit(X, X[:, 0] > 0)
@@ -333,6 +360,26 @@ def test_only_json_and_arrow_are_read(client):
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
         found = client.post("/predict", content=b"[]", headers={"content-type": kind})
         assert found.status_code == 415
+    kind = {"content-type": "application/json"}
+    for encoding, status in (("gzip", 415), ("br", 415), ("identity", 200)):
+        found = client.post(
+            "/predict", json=[ASKED], headers={**kind, "content-encoding": encoding}
+        )
+        assert found.status_code == status
+        if status == 415:
+            assert found.json()["detail"] == (
+                f"the header Content-Encoding is {encoding!r}: send the body uncompressed, without "
+                "this header"
+            )
+
+
+def test_head_answers_as_get_without_a_body(client):
+    for path in ("/", "/health", "/columns", "/inspect", "/metrics", "/openapi.json"):
+        found, full = client.head(path), client.get(path)
+        assert (found.status_code, found.content) == (200, b""), path
+        assert found.headers["content-type"] == full.headers["content-type"]
+    assert client.head("/predict").status_code == 405
+    assert client.get("/health").json()["status"] == "ok"  # over the same connection
 
 
 def test_other_methods_and_paths_say_what_to_use(client):
@@ -399,6 +446,10 @@ def test_unknown_query_options_are_refused(client):
         assert answer.status_code == 400
         assert known in answer.json()["detail"]
         assert "'tresh'" in answer.json()["detail"]
+    for path, known in (("/predict?top=1&top=2", "top"), ("/explain?label=no&label=yes", "label")):
+        answer = client.post(path, json=[ASKED])
+        assert answer.status_code == 400
+        assert answer.json()["detail"].startswith(f"?{known} has several values ('")
 
 
 def test_a_read_only_service_says_why(client, table, tmp_path):
@@ -446,7 +497,11 @@ def test_rows_are_learned_and_forgotten(table, tmp_path):
             "POST these rows to /forget"
         ]
         assert client.post("/forget", json=[{**ASKED, "rich": "maybe"}]).json()["forgotten"] == 1
-        assert client.post("/forget", json=[{**ASKED, "rich": "never"}]).status_code == 409
+        for wrong in ({**ASKED, "rich": "never"}, {**ASKED, "age": 3, "rich": "yes"}, new):
+            rows = [new, wrong, new, {**ASKED, "rich": "never"}]  # `new` was learned once
+            answer = client.post("/forget", json=rows)
+            assert answer.status_code == 409
+            assert answer.json()["detail"].startswith("row 2: cannot forget rows that are not in")
         for endpoint in ("/learn", "/forget"):
             answer = client.post(endpoint, json=[{**ASKED, "Rich": "yes"}])
             assert (answer.status_code, answer.json()["detail"]) == (
@@ -656,8 +711,10 @@ def test_a_text_that_is_weighed_beside_others_is_typed():
     assert [*told] == ["job", "note"]
     assert told["note"] == {"name": "note", "kind": "text"}
     assert told["job"]["categories"] == ["boss", "clerk"]
-    # the page has no field for a constant, so it must not show that its value is missing
-    (warning,) = RequestColumns(state.model).warnings([*told])
+    # the page has no field for a constant, which changes nothing
+    assert RequestColumns(state.model).warnings([*told]) == []
+    # nor for the last of many columns, so it must not show that their values are missing
+    (warning,) = RequestColumns(state.model).warnings(["job"])
     hidden = re.search(r'startsWith\("(.*?)"\)', HTML)
     assert warning.startswith(hidden[1])
 

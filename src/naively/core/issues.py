@@ -110,18 +110,20 @@ class Remarks:
 
     Attributes
     ----------
+    few : least number of rows to report that no category of a column is known.
     impossible : numbers of rows that have probability 0 in every class.
     recognised : features with at least one category of the model.
     strange : (feature, its values, none of which is a known category).
     """
 
+    few: int = FEW
     impossible: list[int] = field(default_factory=list)
     recognised: set[int] = field(default_factory=set)
     strange: list[tuple[int, Categories]] = field(default_factory=list)
 
     def look(self, parameters: Any, X: Any) -> None:
         """Record the features of some rows none of whose categories is known."""
-        if X.shape[0] < FEW:
+        if X.shape[0] < self.few:
             return
         for j, categories in parameters.categories(X, self.recognised).items():
             if categories.recognised:
@@ -141,9 +143,11 @@ class Remarks:
             first_batch.setdefault(j, categories)
         for j, categories in first_batch.items():
             if j not in self.recognised:
+                example = brief(categories.example)
+                model_category = brief(categories.model_categories[0])
+                some = f"none of its {values[j]:,} values, such as {example}, is a category"
                 remarks.append(
-                    f"column {names[j]!r}: none of its {counted(values[j], 'value')}, such as "
-                    f"{categories.example!r}, is a category of the model, such as "
-                    f"{categories.model_categories[0]!r}: each counts as unseen"
+                    f"column {names[j]!r}: {some if values[j] > 1 else f'{example} is no category'}"
+                    f" of the model, such as {model_category}: counted as unseen"
                 )
         return remarks

@@ -63,8 +63,8 @@ class Candidate:
 
     @property
     def error(self) -> Float64:
-        """(K,) error rate for each training size: mean over the splits."""
-        return self.curve.error.mean(axis=0)
+        """(K,) error rate for each training size: mean over the test rows of all splits."""
+        return np.average(self.curve.error, axis=0, weights=self.curve.rows)
 
     @property
     def accuracy(self) -> Float64:
@@ -74,7 +74,7 @@ class Candidate:
     @property
     def log_loss(self) -> Float64:
         """(K,) mean -log P(y | x) in nats, likewise."""
-        return self.curve.log_loss.mean(axis=0)
+        return np.average(self.curve.log_loss, axis=0, weights=self.curve.rows)
 
 
 def candidate(rung: Rung, curve: Curve) -> Candidate:
@@ -329,7 +329,7 @@ def _chosen(
 
 
 def cells(item: Candidate, accuracy: bool = False) -> tuple[str, ...]:
-    """A table row: mean error in % at each size; at the largest, its spread and the log-loss.
+    """A table row: error in % at each size; at the largest, its spread and the log-loss.
 
     `accuracy` shows accuracy instead of error.
     """
@@ -350,7 +350,7 @@ def notes(result: Comparison, accuracy: bool = False) -> list[str]:
     mean = " on average" * bool(by)
     by = f" of {by}" if by.startswith("forward") else by
     lines = [
-        f"{'accuracy' if accuracy else 'error'} in %, mean of {result.splits} splits{by}; ± "
+        f"{'accuracy' if accuracy else 'error'} in %, test rows of {result.splits} splits{by}; ± "
         f"(standard deviation) and log-loss with {result.sizes[-1]:,} training rows{mean}; "
         "seconds: of all splits and sizes",
         *known_as(curves),

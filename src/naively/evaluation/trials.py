@@ -224,6 +224,7 @@ class Curve:
     losses : (n,) -log P(y | x) of each row by the models of the last size; NaN likewise, and for
         rows that no split predicts.
     wrong : (n,) 1 where another class was predicted, else 0; NaN likewise.
+    rows : (S,) number of test rows of each split.
     reason : why the models of the last size cannot be estimated; empty if they can.
     seconds : time of the whole curve.
     warning : the first warning; empty if there was none.
@@ -234,6 +235,7 @@ class Curve:
     error: Float64
     losses: Float64
     wrong: Float64
+    rows: Int64
     reason: str
     seconds: float
     warning: str = ""
@@ -265,9 +267,10 @@ def too_long(seconds: float) -> str:
 
 def blank_curve(splits: Splits, reason: str = "") -> Curve:
     """A curve without values."""
-    shape, n = (len(splits.tests), len(splits.sizes)), len(splits.codes)
-    points, rows = np.full((2, *shape), np.nan), np.full((2, n), np.nan)
-    return Curve(points[0], points[1], rows[0], rows[1], reason, 0.0)
+    tests, n = np.array([*map(len, splits.tests)]), len(splits.codes)
+    points = np.full((2, len(tests), len(splits.sizes)), np.nan)
+    rows = np.full((2, n), np.nan)
+    return Curve(points[0], points[1], rows[0], rows[1], tests, reason, 0.0)
 
 
 class Sums:

@@ -273,10 +273,10 @@ class Explanations(Sequence[One]):
         return self._one(rows) if isinstance(rows, int) else self._some(i)
 
     def to_arrow(self, label: Label | None = None, against: Label | None = None) -> pa.Table:
-        """Return a flat table: a line for each column, each term of a text, and the prior.
+        """Return a flat table: a line for each feature, each term of a text, and the prior.
 
         The columns are ``row`` (counted from 0); ``predicted`` and its ``probability``; ``label``
-        and ``against``, the two classes; ``column``; ``term``, if any column is text; ``value`` as
+        and ``against``, the two classes; ``feature``; ``term``, if any column is text; ``value`` as
         text, the count for a term; and ``log_odds`` in nats. The log-odds of a row sum to its
         total; the largest comes first, and the lines ``(prior mixing)``, if there is any, and
         ``(prior)`` or ``(prior and bias)`` last.
@@ -293,7 +293,7 @@ class Explanations(Sequence[One]):
             rows += [i] * len(parts)
             heads.append((one.code, *one.pair(label, against), one.proba[one.code]))
         *codes, probability = zip(*heads, strict=True) if heads else [()] * 4
-        column, term, value, odds = zip(*summands, strict=True) if summands else [()] * 4
+        feature, term, value, odds = zip(*summands, strict=True) if summands else [()] * 4
         row_numbers = pa.array(rows, pa.int64())
         names = self.classes.tolist()
         labels = pa.array([writable(one) if isinstance(one, str) else one for one in names])
@@ -306,7 +306,7 @@ class Explanations(Sequence[One]):
             "probability": pa.array(probability, pa.float64()).take(row_numbers),
             "label": first,
             "against": other,
-            "column": pa.array(column, pa.string()),
+            "feature": pa.array(feature, pa.string()),
             "term": pa.array(map(writable, term), pa.string()),
             "value": pa.array(map(writable, value), pa.string()),
             "log_odds": pa.array(odds, pa.float64()),

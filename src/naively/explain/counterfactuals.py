@@ -44,7 +44,7 @@ class Change:
 
     Attributes
     ----------
-    column : str
+    feature : str
     value : the value of the cell: a number, or its text; None if it is missing, and for text
         columns.
     to : the new value, a number in the type of the column; for text columns, the term to add.
@@ -55,7 +55,7 @@ class Change:
     enough : whether it is the label.
     """
 
-    column: str
+    feature: str
     value: int | float | str | None
     to: int | float | str
     log_odds: float
@@ -109,7 +109,7 @@ class Counterfactual:
         label = shown(str(self.label))
         rows = [
             [
-                change.column,
+                change.feature,
                 "" if change in self.terms else _text_of(change.value, rounded),
                 f"add {shown(str(change.to))}" if change in self.terms
                 else _text_of(change.to, longest=LONGEST),
@@ -263,7 +263,7 @@ class Search:
         terms = sorted(terms, key=lambda one: -one.log_odds)[:TERMS]
         together = self._together(row, [*ordered, *terms], a)
         if self.posterior.feature_names is None:  # documents alone
-            terms = [replace(one, column="text") for one in terms]
+            terms = [replace(one, feature="text") for one in terms]
         return Counterfactual(
             names[b], names[a], log_odds, probability, ordered, terms, together, decided_by
         )
@@ -312,7 +312,7 @@ class Search:
         if not gains[best] > 0:
             return None
         return Change(
-            name, _typed(value, current), _typed_as(value, values[best], missing),
+            name, *_typed(value, values[best], missing),
             float(gains[best]), float(proba[best, a]),
             self.posterior.classes.tolist()[codes[best]], bool(sufficient[best]),
         )  # fmt: skip
@@ -352,11 +352,11 @@ class Search:
     def _together(self, row: pa.Table, changes: list[Change], a: int) -> int | None:
         """Return the least number of changes, from the first, after which class a is predicted."""
         for count, change in enumerate(changes, 1):
-            if change.column in self.values:
+            if change.feature in self.values:
                 value: Any = pa.array([self._value(change)])
             else:
-                value = to_array([f"{_text(row, change.column)} {change.to}".strip()])
-            row = _with_column(row, change.column, value)
+                value = to_array([f"{_text(row, change.feature)} {change.to}".strip()])
+            row = _with_column(row, change.feature, value)
             if self._scores(row)[2][0] == a:
                 return count
         return None
@@ -364,7 +364,7 @@ class Search:
     def _value(self, change: Change) -> Any:
         """Return the candidate value of a change."""
         missing = self.posterior.schema.missing
-        candidates = self.values[change.column]
+        candidates = self.values[change.feature]
         return next(
             candidate
             for candidate in candidates
@@ -383,17 +383,27 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _typed(value: Any, text: str | None) -> int | float | str | None:
-    """Return a number as it is, and the text of other cells."""
-    return value if text is not None and _is_number(value) else text
+def _typed(
+    value: Any, candidate: Any, missing: Collection[str]
+) -> tuple[int | float | str | None, int | float | str]:
+    """Return a cell and a candidate: as numbers, where either is a number, or as text."""
+    text, to = cell_text(value, missing), cell_text(candidate, missing) or ""
+    if not (_is_number(value) or _is_number(candidate)):
+        return text, to
+    before, after = _number(text, value), _number(to, value)
+    shown = text if before is None else before
+    if after is None or cell_text(after, missing) != to:  # such as the category 1e3
+        return shown, to
+    return shown, after
 
 
-def _typed_as(value: Any, candidate: Any, missing: Collection[str]) -> int | float | str:
-    """Return a candidate: a whole number as int, unless the cell is a float; others as text."""
-    if not _is_number(candidate):
-        return cell_text(candidate, missing) or ""
-    is_whole = float(candidate).is_integer() and not isinstance(value, float)
-    return int(candidate) if is_whole else candidate
+def _number(text: str | None, cell: Any = 0.0) -> int | float | None:
+    """Return the number that a text spells; None if none. A whole one is an int, as in the cell."""
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if isinstance(cell, float) or not number.is_integer() else int(number)
 
 
 def _with_column(table: pa.Table, name: str, column: pa.Array) -> pa.Table:
@@ -444,10 +454,3 @@ def _spread(column: pa.Array) -> list[Any]:
     )
     places = np.unique(np.linspace(0, len(values) - 1, min(len(values), VALUES)).astype(np.int64))
     return [values[k] for k in places.tolist()]
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return None

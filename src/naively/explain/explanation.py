@@ -149,7 +149,7 @@ class RowExplanation(SingleExplanation):
             "total": self.total(label, against), "prior": prior, "prior_mixing": mixing,
         }  # fmt: skip
         if self.blocks is None:
-            log_odds["columns"] = dict(zip(self.features, odds, strict=True))
+            log_odds["features"] = dict(zip(self.features, odds, strict=True))
             parts: dict[str, Any] = {
                 "contributions": dict(zip(self.features, contributions, strict=True))
             }
@@ -157,7 +157,7 @@ class RowExplanation(SingleExplanation):
             rows = zip(self.blocks, odds, contributions, strict=True)
             parts = {
                 "blocks": [
-                    {"columns": [self.features[j] for j in block], "log_odds": block_odds,
+                    {"features": [self.features[j] for j in block], "log_odds": block_odds,
                      "contributions": by_class}
                     for block, block_odds, by_class in rows
                 ]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.core.exact import ExactArray, Float64, Int64
-from naively.core.issues import Remarks
+from naively.core.issues import FEW, Remarks
 from naively.core.labels import Label, Labels
 from naively.core.workers import SERIAL, Workers
 from naively.explain.explanation import Explanation
@@ -97,9 +97,12 @@ class Posterior:
     log_prior: Float64
     remarks: Remarks | None = None
 
-    def remarking(self) -> Self:
-        """Return a copy that collects remarks about the rows it predicts: see `said`."""
-        return replace(self, remarks=Remarks())
+    def remarking(self, few: int = FEW) -> Self:
+        """Return a copy that collects remarks about the rows it predicts: see `warnings`.
+
+        It reports that no category of a column is known from `few` rows on.
+        """
+        return replace(self, remarks=Remarks(few))
 
     @property
     def warnings(self) -> list[str]:

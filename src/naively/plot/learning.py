@@ -259,7 +259,7 @@ def _line(
 
     Worse is below if `edge` is 0, else above.
     """
-    mean = values.mean(axis=0)
+    mean = np.average(values, axis=0, weights=candidate.curve.rows)
     if candidate.kind == "prior":
         return panel.plot(sizes, mean, color="black", linestyle=(0, (1, 2)), linewidth=1.4)[0]
     limit = panel.get_ylim()[edge]

@@ -111,12 +111,12 @@ ABOUT = """Rows are JSON or an Arrow stream (`application/vnd.apache.arrow.strea
 one state of the model, whose number is in it, and in the header `Naively-State`. Errors have what
 is wrong in `detail`."""
 ERRORS = {
-    400: "The body is not JSON, or not an Arrow stream; or a query option is unknown.",
+    400: "The body is not JSON, or not an Arrow stream; or a query option is unknown or repeated.",
     403: "The model is served read-only.",
     408: "The body took too long.",
     409: "The model has too few classes; or rows to forget are no training rows.",
     413: "The request is too large.",
-    415: "The body is of another type.",
+    415: "The body is of another type, or compressed.",
     422: "Invalid values in the request; the message names them.",
     503: "The disk takes no changes, or too many wait.",
 }
@@ -203,7 +203,7 @@ def _command(request: Request, route: Any) -> str:
 
 
 def check_options(request: Request) -> None:
-    """Raise RefusedError for a query option that the path does not have."""
+    """Raise RefusedError for a query option that the path does not have, or that is repeated."""
     names = [field.alias for field in request.scope["route"].dependant.query_params]
     for name in request.query_params:
         if name not in names:
@@ -212,6 +212,9 @@ def check_options(request: Request) -> None:
                 f"{path} has no query options"
             )  # fmt: skip
             raise RefusedError(400, f"there is no query option {name[:40]!r}; {known}")
+        if len(values := request.query_params.getlist(name)) > 1:
+            given = ", ".join(repr(value[:40]) for value in values[:2])
+            raise RefusedError(400, f"?{name} has several values ({given}): send one")
 
 
 def _documented(statuses: Sequence[int]) -> dict[int | str, dict[str, Any]]:

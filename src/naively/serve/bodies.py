@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -31,6 +31,7 @@ from naively.serve.arrow import read, too_many
 from naively.serve.state import SOURCE, RefusedError
 from naively.tables.answers import PREDICTION, Answer
 from naively.tables.learning import TrainingSpec
+from naively.tables.left_out import unvaried
 from naively.tables.names import hinted
 
 # ---- answers -------------------------------------------------------------------------------------
@@ -116,7 +117,10 @@ class RequestColumns:
         self.text, self.target = model.schema.text_column, model.target
         self.schema = model.schema
         self.labels: dict[str, str] = {}  # columns that training needs besides features
-        if spec is not None:
+        self.unvaried: Collection[str] = ()  # may be absent
+        if spec is None:
+            self.unvaried = unvaried(model)
+        else:
             self.schema, self.target = model.counted, spec.target
             self.labels = {spec.target: "label"}
             if spec.weight is not None:
@@ -145,7 +149,7 @@ class RequestColumns:
                 _refuse(f"{SOURCE} has no column {column}: send it with the {role} of each row")
         features = [name for name in names if name not in self.labels]
         try:
-            issues = column_issues(self.schema, self.target, features, SOURCE)
+            issues = column_issues(self.schema, self.target, features, SOURCE, self.unvaried)
         except NoColumnsError as error:
             _refuse(str(error))
         return [str(issue) for issue in issues]

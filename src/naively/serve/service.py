@@ -111,7 +111,8 @@ class Metrics:
 class Direct:
     """ASGI middleware that answers ``POST /predict`` without query options, and passes on the rest.
 
-    It skips the routing and validation of FastAPI; the answers are the same.
+    It skips the routing and validation of FastAPI; the answers are the same. HEAD is passed on as
+    GET, as the server sends no body for it.
 
     Parameters
     ----------
@@ -129,6 +130,8 @@ class Direct:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
+        if scope.get("method") == "HEAD":
+            scope = {**scope, "method": "GET"}
         if (scope["type"], scope.get("path"), scope.get("method"), scope.get("query_string")) != (
             "http", "/predict", "POST", b"",
         ):  # fmt: skip
@@ -395,6 +398,12 @@ class Service:
             raise RefusedError(
                 415, f"the header Content-Type {header}: send 'Content-Type: {JSON}' or '{ARROW}'"
             )
+        encoding = request.headers.get("content-encoding", "identity")
+        if encoding.strip().lower() != "identity":
+            raise RefusedError(
+                415, f"the header Content-Encoding is {encoding[:40]!r}: send the body "
+                "uncompressed, without this header"
+            )  # fmt: skip
         declared, limit = _declared(request), self.settings.limits.bytes
         if declared is not None and declared > limit:
             raise _too_large(limit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from naively.core.workers import workers
 from naively.explain.explanation import Explanation
 from naively.io.inputs import task_of
 from naively.model.decisions import DecisionRule, first_classes
-from naively.model.model import Model
+from naively.model.model import NEVER, Model
 from naively.model.posterior import Posterior
 from naively.predictor import Predictor
 from naively.statistics.base import InvalidValueError
@@ -76,14 +77,17 @@ class Changer:
 
         Raises
         ------
-        ValueError : if the rows cannot be trained on, or rows to forget are no training rows.
+        RefusedError : if rows to forget are no training rows; it names the first of them.
+        ValueError : if the rows cannot be trained on.
         """
-        tasks = [*map(task_of, table.combine_chunks().to_batches())]
-        part = with_typed_labels(learn(tasks, self.spec, 1, model)[0])
         if what == "forget":
-            changed = model.copy()
-            changed.forget(part)
-            return Changed(changed, part.rows, part.unlabelled, [])
+            try:
+                return self._forget(model, table)
+            except ValueError as error:
+                if str(error).startswith(NEVER):
+                    raise self._refusal(model, table, str(error)) from None
+                raise
+        part = self._counted(model, table)
         if model.family.keeps and len(model.classes) and model.structure is None:
             model.posterior(SPARE)  # its structure must not depend on the grouping of changes
         changed, issues = updated(model, part)
@@ -92,6 +96,31 @@ class Changer:
         if remark := new_classes(model.classes.tolist(), part.classes.tolist()):
             messages.append(f"{remark}; if this is a mistake, POST these rows to /forget")
         return Changed(changed, part.rows, part.unlabelled, messages)
+
+    def _counted(self, model: Model, table: pa.Table) -> Model:
+        """A model of these rows alone."""
+        tasks = [*map(task_of, table.combine_chunks().to_batches())]
+        return with_typed_labels(learn(tasks, self.spec, 1, model)[0])
+
+    def _forget(self, model: Model, table: pa.Table) -> Changed:
+        part, changed = self._counted(model, table), model.copy()
+        changed.forget(part)
+        return Changed(changed, part.rows, part.unlabelled, [])
+
+    def _refusal(self, model: Model, table: pa.Table, problem: str) -> RefusedError:
+        """The error that names the first row that cannot be forgotten, found by bisection."""
+        problems = {table.num_rows: problem}
+
+        def is_refused(rows: int) -> bool:
+            try:
+                self._forget(model, table.slice(0, rows))
+            except ValueError as error:
+                if str(error).startswith(NEVER):
+                    problems[rows] = str(error)
+            return rows in problems
+
+        row = 1 + bisect_left(range(1, table.num_rows), True, key=is_refused)
+        return RefusedError(409, f"row {row}: {problems[row]}")
 
 
 # ---- state ---------------------------------------------------------------------------------------
@@ -152,7 +181,7 @@ class State:
         unsure: float | None = None,
     ) -> tuple[Answer, list[str]]:  # fmt: skip
         """(the predictions of each row, warnings)."""
-        predictor = Predictor(self.posterior, source=SOURCE)
+        predictor = Predictor(self.posterior, source=SOURCE, few=1)
         rule = DecisionRule(unsure=unsure)
         classes = predictor.posterior.classes
         with _refusing(predictor):

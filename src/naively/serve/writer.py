@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from naively.model.model import NEVER, Model
+from naively.model.model import Model
 from naively.serve.arrow import stream_of
 from naively.serve.checks import check_types
 from naively.serve.log import Entry
@@ -292,8 +292,7 @@ class Writer:
                 order.done.set_exception(error)
                 continue
             except ValueError as error:
-                status = 409 if str(error).startswith(NEVER) else 422
-                order.done.set_exception(RefusedError(status, str(error)))
+                order.done.set_exception(RefusedError(422, str(error)))
                 continue
             model, number = changed.model, number + 1
             changes.append(PendingChange(order, changed, order.entry(number, changed)))

@@ -40,13 +40,13 @@ from naively.tables.names import columns_named, few
 from naively.tables.targets import are_text
 
 REASON = types.StructType([
-    types.StructField("column", types.StringType()),
+    types.StructField("feature", types.StringType()),
     types.StructField("term", types.StringType()),
     types.StructField("value", types.StringType()),
     types.StructField("log_odds", types.DoubleType()),
 ])  # fmt: skip
 REASONS = pa.list_(pa.struct([
-    ("column", pa.string()), ("term", pa.string()), ("value", pa.string()),
+    ("feature", pa.string()), ("term", pa.string()), ("value", pa.string()),
     ("log_odds", pa.float64()),
 ]))  # fmt: skip
 MOST = 30
@@ -156,17 +156,17 @@ def _vectors(proba: Float64) -> pa.Array:
 
 
 def _reasons(explanation: Explanation) -> pa.Array:
-    """Convert explanations to arrays of (column, term, value, log-odds), for each row.
+    """Convert explanations to arrays of (feature, term, value, log-odds), for each row.
 
     The log-odds are those of the predicted class against the second most probable one.
     """
     reasons = [
         [
             {
-                "column": column, "term": term, "value": None if value is None else str(value),
+                "feature": feature, "term": term, "value": None if value is None else str(value),
                 "log_odds": float(odds),
             }
-            for column, term, value, odds in row.parts()[:MOST]
+            for feature, term, value, odds in row.parts()[:MOST]
         ]
         for row in explanation
     ]  # fmt: skip

@@ -13,8 +13,9 @@ from naively.families.registry import FAMILIES
 
 LONGEST = 60
 """Characters of a column name, at most: longer ones are probably values."""
-SEARCHED = 100
-"""Unknown columns to search for a misspelt one, at most, because comparing names takes time."""
+SHOWN, PAIRS = 5, 500
+"""Missing columns to show, and pairs of names to compare for misspelt ones, at most, because
+comparing takes time."""
 
 
 def no_column(name: str, names: Sequence[str], listed: str = "the columns are") -> str:
@@ -53,12 +54,19 @@ def names_of(key: Any) -> tuple[str, ...]:
 
 
 def hinted(lacking: Sequence[str], unknown: Sequence[str]) -> str:
-    """Format the first missing columns, each with the most similar one of the unknown columns."""
-    similar = [(name, _closest(name, unknown[:SEARCHED])) for name in lacking[:5]]
+    """Format the first missing columns; first those that unknown columns may misspell, with these.
+
+    Each unknown column counts for the missing one that is most similar to it.
+    """
+    unknown = unknown[: PAIRS // SHOWN]
+    searched = lacking[: PAIRS // max(1, len(unknown))]
+    misspelt = {_closest(name, searched) for name in unknown}
+    first = sorted(searched, key=lambda name: name not in misspelt)[:SHOWN]
+    similar = [(name, _closest(name, unknown) if name in misspelt else None) for name in first]
     shown = ", ".join(
         repr(name) if close is None else f"{name!r} (it has {close!r})" for name, close in similar
     )
-    return shown if len(lacking) <= 5 else f"{shown} and {len(lacking) - 5:,} more"
+    return shown if len(lacking) <= SHOWN else f"{shown} and {len(lacking) - SHOWN:,} more"
 
 
 def columns_named(shown: str, names: Sequence[str]) -> str:

@@ -143,7 +143,7 @@ def run(folder: Path) -> None:
     for change in Search(predictor.posterior, CHANGEABLE).row(refused_row, "good").changes:
         predicted = "good" if change.enough else "still bad"
         probability = f"P(good) = {change.probability:.4f}, predicted {predicted}"
-        out.print(f"{change.column} {change.value} → {change.to}: {probability}")
+        out.print(f"{change.feature} {change.value} → {change.to}: {probability}")
 
     _command(out, "forget", model, row, "-o", other)
     other_rows = pa.concat_tables([training.slice(0, FORGOTTEN - 1), training.slice(FORGOTTEN)])
