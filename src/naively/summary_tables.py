@@ -120,8 +120,8 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
         ) * of_importance
         notes.append(
             f"{_listed([item.name for item in zeros])}: a value that never occurred in a class has "
-            f"probability 0 there, so its contribution is infinite{cut}; to smooth: alpha=1 in place of "
-            "alpha=0, in --alpha, the family of the feature, or the estimator in Python"
+            f"probability 0 there, so its contribution is infinite{cut}; to smooth: alpha=1 in place "
+            "of alpha=0, in --alpha, the family of the feature, or the estimator in Python"
         )
     if constant := [item for item in summary.features if item.constant_in]:
         places = [
@@ -284,7 +284,9 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
     widths = [cell_len(word) for line_cells in cells for word, _ in line_cells]
     room = max(*widths, *map(cell_len, titles), 1)
     across = max(1, (width + GAP) // (room + len(heads) + GAP))
-    event = "a text contains the term" if text.unit == "document" else "a term of a text is this one"
+    event = (
+        "a text contains the term" if text.unit == "document" else "a term of a text is this one"
+    )
     lines = [title]
     for start in range(0, len(shown), across):
         band = slice(start, start + across)
