@@ -120,8 +120,8 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
         ) * of_importance
         notes.append(
             f"{_listed([item.name for item in zeros])}: a value that never occurred in a class has "
-            f"probability 0 there, so its contribution is infinite{cut}; to smooth: alpha=1 in place "
-            "of alpha=0, in --alpha, the family of the feature, or the estimator in Python"
+            f"probability 0 there, so its contribution is infinite{cut}; to smooth: alpha=1 in "
+            "place of alpha=0, in --alpha, the family of the feature, or the estimator in Python"
         )
     if constant := [item for item in summary.features if item.constant_in]:
         places = [
