@@ -270,7 +270,26 @@ def test_evaluation_on_training_rows_is_said_to_be_too_good(tmp_path, monkeypatc
     for kind, known in ((AutoBayes, True), (NaiveBayes, False)):
         kind().fit(pd.read_csv("all.csv"), "y").save("m")
         notes = [run(capsys, "evaluate", "m", f"{name}.csv")[1] for name in ("all", "some", "new")]
-        assert ("these are training rows" in notes[0]) == known
+        assert ("150 of 150 rows are equal to training rows" in notes[0]) == known
         assert ("each class has as many rows" in notes[0]) == (not known)
-        assert ("these are training rows" in notes[1]) == known
+        assert ("40 of 40 rows are equal to training rows" in notes[1]) == known
         assert notes[2] == ""
+
+
+def test_new_rows_that_equal_training_rows_by_chance_have_no_note(tmp_path, monkeypatch, capsys):
+    """Half of the rows have duplicates: few new ones may all be equal to training rows."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    columns = {name: rng.integers(0, 4, 300) for name in "abcd"}
+    frame = pd.DataFrame({**columns, "y": np.where(columns["a"] > 1, "yes", "no")})
+    AutoBayes().fit(frame[:200], "y").save("m")
+    old, new = frame[:200], frame[200:]
+    known = new.merge(old.drop_duplicates())
+    reordered = frame[["y", "d", "b", "a", "c"]]
+    for rows, said in (
+        (new, None), (known[:3], None), (reordered[:60], "60 of 60 rows"),
+        (reordered[:260:2], "of 130 rows"),
+    ):  # fmt: skip
+        rows.to_csv("t.csv", index=False)
+        note = run(capsys, "evaluate", "m", "t.csv")[1]
+        assert f"{said} are equal to training rows" in note if said else note == ""

@@ -18,6 +18,7 @@ from naively.cli.sources import Opened, check_columns, check_known, compared_tar
 from naively.cli.terminal import clean
 from naively.core.exact import Float64
 from naively.core.labels import Labels
+from naively.core.markup import counted
 from naively.core.numerals import NUMBER
 from naively.core.workers import in_order, workers
 from naively.evaluation.fitted import TrainingRows, cross_validation, refitted
@@ -262,23 +263,24 @@ def evaluate(
     rule_tally = None if rule is None else RuleTally(rule, len(classes))
     unlabelled, labels = 0, np.empty(0, object)
     training = TrainingRows(model)
-    learned = training.recognisable
 
-    def score_task(task: Task) -> tuple[Compared, bool]:
+    def score_task(task: Task) -> tuple[Compared, int, int]:
         table = pa.Table.from_batches([task()])
         compared = predictor.compare(table, missing)
-        if not learned or compared.unlabelled:
-            return compared, False
-        return compared, training.includes(table[:LOOKED_AT], compared.truth[:LOOKED_AT])
+        if not training.has_rows or compared.unlabelled:
+            return compared, 0, 0
+        codes = compared.truth[:LOOKED_AT]
+        return compared, len(codes), training.count(table[:LOOKED_AT], codes)
 
     with (
         progress.bar("evaluating", source.files),
         predictor.counting_rows(1) as rows,
     ):
-        for compared, are_training_rows in in_order(
+        for compared, n_looked_up, n_equal in in_order(
             score_task, source.tasks(), workers(None).count
         ):
-            learned = learned and are_training_rows
+            training.rows += n_looked_up
+            training.equal += n_equal
             tally.add(compared.truth, compared.log_proba)
             if rule_tally is not None:
                 rule_tally.add(compared.truth, compared.log_proba)
@@ -294,12 +296,13 @@ def evaluate(
             f"the model ({some(classes)})"
         )
     models.notes(issue for issue in predictor.issues if issue.kind != "absent")
-    if learned:
+    if training.recognised:
         progress.note(
-            f"{source.name}: these are training rows, on which scores are too good; "
-            "`naively inspect` shows those of cross-validation"
+            f"{source.name}: {training.equal:,} of {counted(training.rows, 'row')} are equal to "
+            "training rows, on which scores are too good; `naively inspect` shows those of "
+            "cross-validation"
         )
-    elif not training.recognisable and _counted_alike(scores, model):
+    elif _counted_alike(scores, model):
         progress.note(
             f"{source.name}: each class has as many rows as in training; if these are the training "
             "rows, the scores are too good"

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from naively.core.exact import Int64
+from naively.core.hashing import UInt64, mixed
 from naively.core.markup import counted
 from naively.core.workers import workers
 from naively.evaluation.folds import Learnable, k_fold
@@ -26,8 +27,9 @@ from naively.evaluation.out_of_fold import scores
 from naively.model.model import Model
 from naively.model.multilabel import LabelsPosterior
 from naively.model.prior import Prior
-from naively.statistics.levels import Encoded
-from naively.statistics.sample import SampleStatistics, keys_of
+from naively.statistics.levels import Encoded, Levels
+from naively.statistics.rows import hashed
+from naively.statistics.sample import SampleStatistics
 from naively.tables.encoding import encode
 
 FOLDS = 10
@@ -36,6 +38,8 @@ SMALL = 20_000
 """Up to so many values of a table, and"""
 SHORT = 100_000
 """so many characters of text, a model with weights is trained again for each fold."""
+BEYOND = 3.0
+"""Standard deviations above the expected number of equal rows, by which rows are recognised."""
 HONEST = "--holdout, or out_of_fold(X, y) in Python, avoids this"
 """What repeats the selection without the test rows."""
 
@@ -79,7 +83,7 @@ def stored_rows(model: Model) -> Learnable | None:
 
 
 class TrainingRows:
-    """Recognise the training rows of a model that stores them.
+    """Look up rows among the training rows of a model that stores them.
 
     Parameters
     ----------
@@ -87,31 +91,50 @@ class TrainingRows:
 
     Attributes
     ----------
-    recognisable : whether training rows can be recognised: the model stores all its rows, and
-        most are distinct, so that other rows are rarely equal to them.
+    has_rows : whether the model stores all its rows.
+    rows, equal : how many rows were looked up, and how many are equal to training rows.
     """
 
     def __init__(self, model: Model) -> None:
         self.schema, self.classes = model.schema, model.classes
-        statistics = model.statistics
-        self.recognisable = (
-            isinstance(statistics, SampleStatistics)
-            and statistics.is_complete
-            and 2 * len(statistics.rows.keys) > model.rows
-        )
-        if self.recognisable:
-            self._statistics: Any = statistics
-            self._counts = statistics.tables["count"].rounded()
+        statistics: Any = model.statistics
+        self.has_rows = isinstance(statistics, SampleStatistics) and statistics.is_complete
+        self.has_rows = self.has_rows and len(statistics.codes) > 0
+        self.rows = self.equal = 0
+        if self.has_rows:
+            keys = _keys(statistics.codes, statistics.levels)
+            order = np.argsort(keys, kind="stable")
+            self._keys, self._counts = keys[order], statistics.tables["count"].rounded()[:, order]
 
-    def includes(self, table: pa.Table, codes: Int64) -> bool:
-        """Return whether all rows, of these classes (-1 if unknown), are training rows."""
+    def count(self, table: pa.Table, codes: Int64) -> int:
+        """Return how many rows, of these classes (-1 if unknown), are equal to training rows."""
         rows, _ = encode(self.schema, table)
-        keys, stored = keys_of(rows.codes, rows.levels), self._statistics.rows.keys
-        positions = np.minimum(np.searchsorted(stored, keys), max(len(stored) - 1, 0))
-        is_training = (
-            (codes >= 0) & (stored[positions] == keys) & (self._counts[codes, positions] > 0)
-        )
-        return bool(is_training.all())
+        keys = _keys(rows.codes, rows.levels)
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        is_training = (codes >= 0) & (self._keys[at] == keys) & (self._counts[codes, at] > 0)
+        return int(is_training.sum())
+
+    @property
+    def recognised(self) -> bool:
+        """Whether more rows are equal to training rows than new rows would be by chance.
+
+        A new row is equal to one with a probability of 1 - n₁ / n, where n₁ of n training rows
+        have no duplicate (Good 1953).
+        """
+        if not self.equal:
+            return False
+        n_once, n = ((self._counts > 0) & (self._counts <= 1)).sum(), self._counts.sum()
+        share = max(0.0, 1.0 - n_once / n)
+        expected = share * self.rows
+        return bool(self.equal > expected + BEYOND * math.sqrt(expected * (1.0 - share)))
+
+
+def _keys(codes: npt.NDArray[Any], levels: Sequence[Levels]) -> UInt64:
+    """Return a hash of each row, (n,), by its values in the order of the columns."""
+    keys = np.zeros(len(codes), np.uint64)
+    for column, categories in zip(codes.T, levels, strict=True):
+        keys = mixed(keys + np.append(hashed(categories), np.uint64(0))[column])
+    return keys
 
 
 def refitted(
