@@ -134,8 +134,8 @@ def _mistake(error: CycloptsError) -> str:
     if isinstance(error, UnusedCliTokensError):
         return f"Unexpected: {' '.join(error.unused_tokens or ())}."
     if isinstance(error, MissingArgumentError) and error.argument is not None:
-        name, given = error.argument.name, error.keyword or error.argument.tokens
-        return f"{name} needs a value." if given else f"{name} is missing."
+        name, tokens = error.argument.name, error.keyword or error.argument.tokens
+        return f"{name} needs a value." if tokens else f"{name} is missing."
     return str(error)
 
 

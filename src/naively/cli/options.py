@@ -175,10 +175,10 @@ def declared_columns(options: LearningOptions) -> dict[str, list[str]]:
     return {kind: [*dict.fromkeys(names)] for kind, names in kinds.items() if names}
 
 
-def signs(said: Sequence[str]) -> dict[str, int]:
+def signs(constraints: Sequence[str]) -> dict[str, int]:
     """Parse the signs of monotone constraints, such as age=1, by column."""
     by_column: dict[str, int] = {}
-    for entry in said:
+    for entry in constraints:
         name, equals, sign = entry.rpartition("=")
         if not equals or sign not in ("1", "+1", "-1", "0"):
             raise UsageError(

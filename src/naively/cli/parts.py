@@ -163,4 +163,4 @@ def as_json(saved: Saved) -> list[dict[str, Any]]:
 
 def _described(saved: Saved) -> Iterator[tuple[str, Part]]:
     """Yield parts in order, the rows without a part last."""
-    yield from sorted(saved.parts.items(), key=lambda one: (one[0] == REST, one[0]))
+    yield from sorted(saved.parts.items(), key=lambda item: (item[0] == REST, item[0]))

@@ -249,10 +249,10 @@ def lone_text(
     return features[0] if present and is_prose(rows.column(features[0]), missing) else None
 
 
-def target_among(table: Opened, asked: str | None) -> str:
+def target_among(table: Opened, target: str | None) -> str:
     """The target column; documents in several files or folders have one."""
-    if asked is not None:
-        return asked
+    if target is not None:
+        return target
     if table.files.texts and LABEL in table.names:
         return LABEL
     if table.files.texts:
@@ -319,12 +319,12 @@ def no_such(name: str, names: Sequence[str]) -> str:
     return no_column(name, names)
 
 
-def check_known(table: Opened, known: Model, spec: TrainingSpec) -> None:
+def note_other_columns(table: Opened, model: Model, spec: TrainingSpec) -> None:
     """Print notes on columns that the model has and the data do not, and the reverse."""
     roles = (spec.target, spec.weight)
     names = (name for name in table.names if name not in roles)
-    absent, new = other_columns(known.schema, known.target, names)
-    if len(absent) == len(known.schema.names):
+    absent, new = other_columns(model.schema, model.target, names)
+    if len(absent) == len(model.schema.names):
         raise UserError(f"{table.name} has none of the features of the model: {few(absent)}")
     if absent:
         progress.note(f"{table.name} has {absent_columns(absent, new)}")

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from naively.cli import models, progress
 from naively.cli.errors import UserError, some
-from naively.cli.sources import Opened, check_columns, check_known, compared_target
+from naively.cli.sources import Opened, check_columns, compared_target, note_other_columns
 from naively.cli.terminal import clean
 from naively.core.exact import Float64
 from naively.core.labels import Labels
@@ -138,7 +138,7 @@ class Fitted:
     seconds : float, time of reading, training and cross-validation.
     held : Scores of held-out rows, or with `--evaluate` of new rows before training on them.
     cross_validation : Scores of cross-validation on training rows.
-    sample : a sample of these; None if some rows were held out, or `known` was given.
+    sample : a sample of these; None if some rows were held out, or a model was updated.
     """
 
     model: Model
@@ -410,7 +410,7 @@ def _learned(
     """
     check_columns(source, spec)
     if existing is not None:
-        check_known(source, existing, spec)
+        note_other_columns(source, existing, spec)
     with progress.bar(what, source.files):
         try:
             tasks = source.tasks() if sample is None else sample.passing(source.tasks())

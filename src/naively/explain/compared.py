@@ -236,12 +236,12 @@ def name_of_prior(has_bias: bool) -> str:
     return "(prior and bias)" if has_bias else "(prior)"
 
 
-One = TypeVar("One", bound=SingleExplanation)
+AnyExplanation = TypeVar("AnyExplanation", bound=SingleExplanation)
 AnyLine = TypeVar("AnyLine", bound=tuple[Any, ...])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanations(Sequence[One]):
+class Explanations(Sequence[AnyExplanation]):
     """Sequence of explanations of rows or texts.
 
     Attributes
@@ -257,7 +257,7 @@ class Explanations(Sequence[One]):
         """Whether any column is text, with contributions of its terms."""
 
     @abstractmethod
-    def _one(self, i: int) -> One:
+    def _single(self, i: int) -> AnyExplanation:
         """Return the explanation of row i, counted from 0."""
 
     @abstractmethod
@@ -265,12 +265,12 @@ class Explanations(Sequence[One]):
         """Return the explanations of some rows."""
 
     @overload
-    def __getitem__(self, i: int) -> One: ...
+    def __getitem__(self, i: int) -> AnyExplanation: ...
     @overload
     def __getitem__(self, i: slice) -> Self: ...
     def __getitem__(self, i: Any) -> Any:
         rows = range(len(self))[i]  # IndexError for a row that does not exist
-        return self._one(rows) if isinstance(rows, int) else self._some(i)
+        return self._single(rows) if isinstance(rows, int) else self._some(i)
 
     def to_arrow(self, label: Label | None = None, against: Label | None = None) -> pa.Table:
         """Return a flat table: a line for each feature, each term of a text, and the prior.
@@ -287,16 +287,16 @@ class Explanations(Sequence[One]):
         """
         summands: list[Summand] = []
         rows, heads = [], []
-        for i, one in enumerate(self):
-            parts = one.parts(label, against)
+        for i, single in enumerate(self):
+            parts = single.parts(label, against)
             summands += parts
             rows += [i] * len(parts)
-            heads.append((one.code, *one.pair(label, against), one.proba[one.code]))
+            heads.append((single.code, *single.pair(label, against), single.proba[single.code]))
         *codes, probability = zip(*heads, strict=True) if heads else [()] * 4
         feature, term, value, odds = zip(*summands, strict=True) if summands else [()] * 4
         row_numbers = pa.array(rows, pa.int64())
         names = self.classes.tolist()
-        labels = pa.array([writable(one) if isinstance(one, str) else one for one in names])
+        labels = pa.array([writable(name) if isinstance(name, str) else name for name in names])
         predicted, first, other = (
             labels.take(pa.array(c, pa.int64())).take(row_numbers) for c in codes
         )

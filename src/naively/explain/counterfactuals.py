@@ -254,16 +254,18 @@ class Search:
             return Counterfactual(names[b], names[a], 0.0, probability, [], [], None, decided_by)
         changes = [self._changed(row, name, a, b, base) for name in self.values]
         ordered = sorted(
-            (one for one in changes if one is not None),
-            key=lambda one: (not one.enough, -one.log_odds),
+            (change for change in changes if change is not None),
+            key=lambda change: (not change.enough, -change.log_odds),
         )
         terms = [
-            one for name in (*self.texts, *self.terms) for one in self._terms(row, name, a, b, base)
+            term
+            for name in (*self.texts, *self.terms)
+            for term in self._terms(row, name, a, b, base)
         ]
-        terms = sorted(terms, key=lambda one: -one.log_odds)[:TERMS]
+        terms = sorted(terms, key=lambda term: -term.log_odds)[:TERMS]
         together = self._together(row, [*ordered, *terms], a)
         if self.posterior.feature_names is None:  # documents alone
-            terms = [replace(one, feature="text") for one in terms]
+            terms = [replace(term, feature="text") for term in terms]
         return Counterfactual(
             names[b], names[a], log_odds, probability, ordered, terms, together, decided_by
         )

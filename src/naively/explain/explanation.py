@@ -118,8 +118,8 @@ class RowExplanation(SingleExplanation):
         values = [self.values[j] for j in block]
         if len(values) == 1:
             return values[0]
-        known = ["missing" if value is None else value.strip() for value in values]
-        return joined(known) if len(values) <= NAMES else ""
+        shown_values = ["missing" if value is None else value.strip() for value in values]
+        return joined(shown_values) if len(values) <= NAMES else ""
 
     def parts(self, label: Label | None = None, against: Label | None = None) -> list[Summand]:
         """Return all parts of the log-odds, as in `SingleExplanation`."""
@@ -327,7 +327,7 @@ class Explanation(Explanations[RowExplanation]):
             block = range(len(self))[start : start + BLOCK]
             yield from map(self._row, block, self._values(block))
 
-    def _one(self, i: int) -> RowExplanation:
+    def _single(self, i: int) -> RowExplanation:
         return self._row(i, self._values(range(i, i + 1))[0])
 
     def _some(self, rows: slice) -> Explanation:

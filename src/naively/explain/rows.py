@@ -139,16 +139,16 @@ def explain(
         contributions = contributions[:, :, [place[name] for name in names]]
     else:
         rank = {name: k for k, name in enumerate(names)}
-        blocks = [tuple(sorted(rank[schema.names[j]] for j in own)) for own in blocks]
+        blocks = [tuple(sorted(rank[schema.names[j]] for j in block)) for block in blocks]
     explanation = replace(
         explanation, features=names, cells=cells_of(batch, names, schema.missing),
         contributions=contributions, blocks=blocks,
-        conditional=any(one.family.in_turn and len(one.names) > 1 for one in schema.blocks),
+        conditional=any(block.family.in_turn and len(block.names) > 1 for block in schema.blocks),
     )  # fmt: skip
     data = schema.rows_of(rows)
     texts = [
-        (block, own, part)
-        for (block, own), part in zip(posterior.blocks, data, strict=True)
-        if block.family.summary.of_texts or own.has_texts
+        (block, parameters, part)
+        for (block, parameters), part in zip(posterior.blocks, data, strict=True)
+        if block.family.summary.of_texts or parameters.has_texts
     ]
     return replace(explanation, texts=partial(_texts, texts, explanation)) if texts else explanation

@@ -85,10 +85,10 @@ class ExplainedTerms:
         """(start, end) of the words of each term, for each occurrence in `marked`."""
         by_term: list[list[list[Span]]] = [[] for _ in self.terms]
         for analysis, places in self.cuts:
-            known = [bool(found) for found in by_term]  # as the same term of an earlier model
+            filled = [bool(occurrences) for occurrences in by_term]  # by an earlier model
             for term, spans in analysis.spans(self.text[: MARKED + BEYOND]):
                 place = places.get(term)
-                if place is not None and not known[place] and all(e <= MARKED for _, e in spans):
+                if place is not None and not filled[place] and all(e <= MARKED for _, e in spans):
                     by_term[place].append(spans)
         return by_term
 
@@ -276,7 +276,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         word_evidence = {places[0]: evidence for evidence, places in phrases if len(places) == 1}
         last = {}  # index of the last mark of each phrase, by that of its first
         used: set[int] = set()
-        for evidence, places in sorted(phrases, key=lambda one: (-one[0], one[1])):
+        for evidence, places in sorted(phrases, key=lambda item: (-item[0], item[1])):
             first = mark_at.get(places[0][0])
             if (
                 first is None
@@ -411,7 +411,7 @@ class TextExplanations(Explanations[TextExplanation]):
     def __len__(self) -> int:
         return len(self.texts)
 
-    def _one(self, i: int) -> TextExplanation:
+    def _single(self, i: int) -> TextExplanation:
         return self.texts[i]
 
     def _some(self, rows: slice) -> TextExplanations:

@@ -120,8 +120,8 @@ ERRORS = {
     422: "Invalid values in the request; the message names them.",
     503: "The disk takes no changes, or too many wait.",
 }
-ASKING = (400, 408, 409, 413, 415, 422)
-TEACHING = (403, *ASKING, 503)
+PREDICT_ERRORS = (400, 408, 409, 413, 415, 422)
+CHANGE_ERRORS = (403, *PREDICT_ERRORS, 503)
 
 
 def application(service: Service) -> Guard:
@@ -140,14 +140,14 @@ def application(service: Service) -> Guard:
     learn_body = _body(service, labelled=True)
     unavailable: dict[int | str, dict[str, Any]] = {503: {"description": "It cannot learn."}}
     for path, method, endpoint, body, errors in (
-        ("/predict", "POST", service.predict, predict_body, _documented(ASKING)),
-        ("/explain", "POST", service.explain, predict_body, _documented(ASKING)),
-        ("/learn", "POST", service.learn, learn_body, _documented(TEACHING)),
-        ("/forget", "POST", service.forget, learn_body, _documented(TEACHING)),
+        ("/predict", "POST", service.predict, predict_body, _documented(PREDICT_ERRORS)),
+        ("/explain", "POST", service.explain, predict_body, _documented(PREDICT_ERRORS)),
+        ("/learn", "POST", service.learn, learn_body, _documented(CHANGE_ERRORS)),
+        ("/forget", "POST", service.forget, learn_body, _documented(CHANGE_ERRORS)),
         ("/columns", "GET", service.columns, None, {}),
         ("/inspect", "GET", service.inspect, None, {}),
         ("/health", "GET", service.health, None, unavailable),
-        ("/metrics", "GET", service.told, None, {}),
+        ("/metrics", "GET", service.scrape, None, {}),
     ):
         app.add_api_route(
             path, endpoint, methods=[method], response_class=Response, openapi_extra=body,
@@ -170,7 +170,7 @@ def application(service: Service) -> Guard:
         path = request.url.path
         routes: dict[str, Any] = {getattr(route, "path", ""): route for route in app.routes}
         if (route := routes.get(path)) is None:
-            paths = [f"{min(one.methods)} {name}" for name, one in routes.items()]
+            paths = [f"{min(entry.methods)} {name}" for name, entry in routes.items()]
             listed = ", ".join(sorted(paths, reverse=True))
             detail = f"there is no path {brief(path)}; the paths are {listed}"
         else:
@@ -208,13 +208,13 @@ def check_options(request: Request) -> None:
     for name in request.query_params:
         if name not in names:
             path = request.url.path
-            known = f"the options of {path} are {', '.join(names)}" if names else (
+            remedy = f"the options of {path} are {', '.join(names)}" if names else (
                 f"{path} has no query options"
             )  # fmt: skip
-            raise RefusedError(400, f"there is no query option {name[:40]!r}; {known}")
+            raise RefusedError(400, f"there is no query option {name[:40]!r}; {remedy}")
         if len(values := request.query_params.getlist(name)) > 1:
-            given = ", ".join(repr(value[:40]) for value in values[:2])
-            raise RefusedError(400, f"?{name} has several values ({given}): send one")
+            listed = ", ".join(repr(value[:40]) for value in values[:2])
+            raise RefusedError(400, f"?{name} has several values ({listed}): send one")
 
 
 def _documented(statuses: Sequence[int]) -> dict[int | str, dict[str, Any]]:

@@ -26,13 +26,13 @@ WIDEN = 8
 """Expanded text may be so many times as long as the largest body."""
 
 
-def read(body: bytes, wanted: Sequence[str], rows: int, longest: int) -> tuple[Any, list[str]]:
-    """(a table of the wanted columns, the names of all columns).
+def read(body: bytes, selected: Sequence[str], rows: int, longest: int) -> tuple[Any, list[str]]:
+    """(a table of the selected columns, the names of all columns).
 
     Parameters
     ----------
     body : an Arrow stream.
-    wanted : names of columns.
+    selected : names of columns.
     rows : of the table, at most.
     longest : bytes of a body, at most.
 
@@ -47,7 +47,7 @@ def read(body: bytes, wanted: Sequence[str], rows: int, longest: int) -> tuple[A
             if len({*names}) < len(names):
                 duplicate = Counter(names).most_common(1)[0][0]
                 raise RefusedError(422, f"more than one column is called {duplicate!r}")
-            types = {name: stream.schema.field(name).type for name in names if name in {*wanted}}
+            types = {name: stream.schema.field(name).type for name in names if name in {*selected}}
             for name, kind in types.items():
                 _check_type(name, kind)
             batches, count = [], 0

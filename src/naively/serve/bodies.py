@@ -181,7 +181,7 @@ def rows_of(
 def _of_json(
     body: bytes, request_columns: RequestColumns, limits: Limits
 ) -> tuple[pa.Table, list[str]]:
-    """(a table of the wanted columns, the names of all columns)."""
+    """(a table of the selected columns, the names of all columns)."""
     if not body.strip():
         request_columns.refuse("the body is empty", 400)
     content = _parsed(body)
@@ -207,15 +207,15 @@ def _of_json(
 
 
 def _by_column(
-    rows: list[dict[str, Any]], wanted: Sequence[str]
+    rows: list[dict[str, Any]], selected: Sequence[str]
 ) -> tuple[list[str], dict[str, list[Any]]]:
-    """(the names of all columns, the cells of the wanted ones)."""
+    """(the names of all columns, the cells of the selected ones)."""
     if rows and len(rows[0]) * len(rows) == sum(map(len, rows)):
         with suppress(KeyError):  # rows with as many columns, but other names
             cells = {name: [*map(itemgetter(name), rows)] for name in rows[0]}
-            return [*cells], {name: cells[name] for name in wanted if name in cells}
+            return [*cells], {name: cells[name] for name in selected if name in cells}
     names = dict.fromkeys(chain.from_iterable(rows))
-    return [*names], {name: [row.get(name) for row in rows] for name in wanted if name in names}
+    return [*names], {name: [row.get(name) for row in rows] for name in selected if name in names}
 
 
 def _of_texts(

@@ -22,7 +22,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 OPEN = ("/", "/health")
 """Paths that need no token: they reveal only the version and the number of the state."""
 NAME = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]*)(:[0-9]*)?")
-TOLD = [
+RESPONSE_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
@@ -58,14 +58,14 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", []), *TOLD]
+                message["headers"] = [*message.get("headers", []), *RESPONSE_HEADERS]
             await send(message)
 
         try:
             if (refusal := self._refused(scope)) is None:
                 await self.app(scope, receive, noted)
             else:
-                await _say(noted, *refusal)
+                await _respond(noted, *refusal)
         finally:
             self.seen(scope["path"], status, perf_counter() - start)
 
@@ -94,8 +94,8 @@ class Guard:
         return None
 
 
-async def _say(send: Send, status: int, said: str) -> None:
-    body = json.dumps({"detail": said}).encode()
+async def _respond(send: Send, status: int, detail: str) -> None:
+    body = json.dumps({"detail": detail}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
@@ -141,12 +141,12 @@ class Room:
             self._freed.set()
             self._freed = asyncio.Event()
 
-    async def add(self, own: Body, part: bytes) -> None:
+    async def add(self, request_body: Body, part: bytes) -> None:
         """Add bytes to a body; wait while the limit is reached."""
-        while self._held + len(part) > self.most and own is not next(iter(self._bodies)):
+        while self._held + len(part) > self.most and request_body is not next(iter(self._bodies)):
             await self._freed.wait()
-        own.parts.append(part)
-        own.size += len(part)
+        request_body.parts.append(part)
+        request_body.size += len(part)
         self._held += len(part)
 
 
@@ -180,11 +180,15 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc, unused-ignore]
 
     def _make_room(self) -> None:
         """Close the connection that has been idle longest; this one if all others are busy."""
-        connections = [one for one in self.connections if isinstance(one, Connection)]
-        open_connections = [one for one in connections if not one.transport.is_closing()]
+        connections = [
+            connection for connection in self.connections if isinstance(connection, Connection)
+        ]
+        open_connections = [
+            connection for connection in connections if not connection.transport.is_closing()
+        ]
         if len(open_connections) > MOST:
-            idle = (one for one in open_connections if not one.asks)
-            min(idle, key=lambda one: one._since, default=self).transport.abort()
+            idle = (connection for connection in open_connections if not connection.is_busy)
+            min(idle, key=lambda connection: connection._since, default=self).transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the idle timer."""
@@ -217,14 +221,14 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc, unused-ignore]
         self._since = self.loop.time()
 
     @property
-    def asks(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether a request is being answered."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def _check(self) -> None:
         """Abort the connection if nothing happened since the last check."""
         progress = self.cycle, self.transport.get_write_buffer_size()
-        if progress == self._seen and (progress[1] or not self.asks):
+        if progress == self._seen and (progress[1] or not self.is_busy):
             self.transport.abort()
             return
         self._seen = progress

@@ -240,35 +240,37 @@ class Service:
             state = self.state
             return state, *rows_of(body, kind, RequestColumns(state.model), self.settings.limits)
 
-        def answered(state: State, said: list[str], found: Answer, more: list[str]) -> Response:
-            self.metrics.rows("predicted", len(found.labels))
+        def answered(
+            state: State, remarks: list[str], predictions: Answer, more: list[str]
+        ) -> Response:
+            self.metrics.rows("predicted", len(predictions.labels))
             classes = state.model.classes
             if as_arrow:
-                columns = found.columns(classes)
-                return answer(stream_of(pa.table(columns)), state.number, ARROW, said + more)
-            rows, warnings = rows_in_json(found, classes), in_json(said + more)
+                columns = predictions.columns(classes)
+                return answer(stream_of(pa.table(columns)), state.number, ARROW, remarks + more)
+            rows, warnings = rows_in_json(predictions, classes), in_json(remarks + more)
             body = b'{"state":%d,"rows":%b,"warnings":%b}' % (state.number, rows, warnings)
             return answer(body, state.number, JSON)
 
-        def made(body: bytes, kind: str) -> Response:
-            state, table, said = read(body, kind)
-            return answered(state, said, *state.answer(table, probabilities, top, unsure))
+        def predict_body(body: bytes, kind: str) -> Response:
+            state, table, remarks = read(body, kind)
+            return answered(state, remarks, *state.answer(table, probabilities, top, unsure))
 
         is_default = probabilities and top is None and unsure is None
         if is_default and self.state.text is not None and _is_small(_declared(request)):
-            state, table, said = await self._read(request, read)
-            return answered(state, said, *await self._together.answer(state, table))
-        return await self._read(request, made, self._predicting)
+            state, table, remarks = await self._read(request, read)
+            return answered(state, remarks, *await self._together.answer(state, table))
+        return await self._read(request, predict_body, self._predicting)
 
     async def explain(
         self, request: Request, label: Label = None, against: Label = None, by_block: bool = False
     ) -> Response:
-        """Why each row is of its class: what each column and term adds, in nats."""
+        """Why each row is of its class: the contributions of features and terms, in nats."""
 
-        def made(body: bytes, kind: str) -> Response:
+        def explain_body(body: bytes, kind: str) -> Response:
             return self._explained(body, kind, label, against, by_block)
 
-        return await self._read(request, made)
+        return await self._read(request, explain_body)
 
     def _explained(
         self, body: bytes, kind: str, label: str | None, against: str | None, by_block: bool
@@ -377,8 +379,8 @@ class Service:
             {**content, "version": __version__}, self.state.number, 503 if broken else 200
         )
 
-    async def told(self) -> Response:
-        """What Prometheus asks for."""
+    async def scrape(self) -> Response:
+        """Metrics for Prometheus."""
         return answer(self.metrics.text(), self.state.number, self.metrics.content_type)
 
     async def page(self) -> Response:
@@ -416,7 +418,7 @@ class Service:
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(pool or self._pool, make, body, kind)
 
-    async def _fill(self, own: Body, request: Request, most: int) -> None:
+    async def _fill(self, request_body: Body, request: Request, most: int) -> None:
         """Read the body of a request; waits for memory do not count as the client's time."""
         seconds_left, unfinished = PATIENCE, True
         loop = asyncio.get_running_loop()
@@ -433,9 +435,9 @@ class Service:
             if message["type"] == "http.disconnect":
                 raise RefusedError(400, "the client closed the connection")
             part = message.get("body", b"")
-            if own.size + len(part) > most:
+            if request_body.size + len(part) > most:
                 raise _too_large(most)
-            await self._room.add(own, part)
+            await self._room.add(request_body, part)
             unfinished = message.get("more_body", False)
 
     wrong: OSError | ReplacedError | None = None

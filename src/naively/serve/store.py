@@ -124,25 +124,25 @@ class Store:
             raise
         self._mark, self._stamp = self.pending.log_mark, self.saved.stamp
 
-    def begin(self, model: Model, number: int, known: Iterable[Entry]) -> None:
+    def begin(self, model: Model, number: int, first_entries: Iterable[Entry]) -> None:
         """Open the log for appending, after `pending` was replayed: its changes are now written.
 
         Parameters
         ----------
         model, number : the state after the replay.
-        known : first entries of a new log.
+        first_entries : of a new log.
         """
         pending_log, log_path = self.pending, log.path_of(self.path)
         if pending_log.live and not pending_log.changes:
             self._log = Log(log_path, pending_log.log_mark, pending_log.size)
         elif pending_log.mark and not pending_log.log_mark:
-            self._begin_log(pending_log.mark, known)
+            self._begin_log(pending_log.mark, first_entries)
         else:
-            self.compact(model, number, known)
+            self.compact(model, number, first_entries)
 
-    def _begin_log(self, mark: bytes, known: Iterable[Entry]) -> None:
+    def _begin_log(self, mark: bytes, first_entries: Iterable[Entry]) -> None:
         log_path = log.path_of(self.path)
-        log.begin(log_path, mark, list(known))
+        log.begin(log_path, mark, list(first_entries))
         self._mark, self._log = mark, Log(log_path, mark, log_path.stat().st_size)
 
     @property
@@ -176,7 +176,7 @@ class Store:
         self._unsaved += len(entries)
         self._forgot |= any(entry.description["what"] == "forget" for entry in entries)
 
-    def compact(self, model: Model, number: int, known: Iterable[Entry]) -> None:
+    def compact(self, model: Model, number: int, first_entries: Iterable[Entry]) -> None:
         """Write the model file with all changes of the log, and begin a new log.
 
         Raises
@@ -188,7 +188,7 @@ class Store:
         if self._replaced():
             old_path, self.path = self.path, _beside(self.path)
             try:
-                self._write(model, number, known)
+                self._write(model, number, first_entries)
             except OSError:
                 self.path.unlink()
                 self.path = old_path
@@ -199,9 +199,9 @@ class Store:
                 f"served goes into {self.path}"
             )
             raise ReplacedError(self._moved)
-        self._write(model, number, known)
+        self._write(model, number, first_entries)
 
-    def _write(self, model: Model, number: int, known: Iterable[Entry]) -> None:
+    def _write(self, model: Model, number: int, first_entries: Iterable[Entry]) -> None:
         mark = secrets.token_bytes(log.MARK)
         served = f"{mark.hex()} {self._mark.hex() or '-'} {number}"
         saved = replace(self.saved, model=model, extra={**self.saved.extra, SERVED: served})
@@ -214,7 +214,7 @@ class Store:
             self._log.close()
             self._log = None  # changes appended to the old log would be lost
         settle(self.path.parent)
-        self._begin_log(mark, known)
+        self._begin_log(mark, first_entries)
         self._unsaved, self._forgot = 0, False
 
     def _keep(self, locked: int) -> None:
@@ -223,7 +223,7 @@ class Store:
             os.close(self._locked)
         self._locked = locked
 
-    def finish(self, model: Model, number: int, known: Iterable[Entry]) -> None:
+    def finish(self, model: Model, number: int, first_entries: Iterable[Entry]) -> None:
         """Write all changes to the model file, and delete the log if it has no entries.
 
         Raises
@@ -233,7 +233,7 @@ class Store:
         """
         try:
             if self._unsaved:
-                self.compact(model, number, known)
+                self.compact(model, number, first_entries)
         finally:
             if not self.broken and not self._unsaved and not self.size:
                 log.path_of(self.path).unlink()

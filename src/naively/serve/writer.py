@@ -33,14 +33,14 @@ from naively.tables.answers import Answer
 ROWS = 1000
 """Rows that are predicted in one call, at most, if each request has fewer."""
 
-Found = tuple[Answer, list[str]]
+AnswerAndWarnings = tuple[Answer, list[str]]
 
 
 class PredictRequest(NamedTuple):
     """A waiting request: its rows, and the future of its answer."""
 
     table: pa.Table
-    future: asyncio.Future[Found]
+    future: asyncio.Future[AnswerAndWarnings]
 
 
 class RequestBatch:
@@ -51,7 +51,7 @@ class RequestBatch:
         self._requests: list[PredictRequest] = []
         self._rows = 0
 
-    async def answer(self, state: State, table: pa.Table) -> Found:
+    async def answer(self, state: State, table: pa.Table) -> AnswerAndWarnings:
         """As `State.answer`, for a text model."""
         if self._state is not state or self._rows + table.num_rows > ROWS:
             self._answer_all()
@@ -73,10 +73,10 @@ class RequestBatch:
         for request in requests:
             by_schema.setdefault(request.table.schema, []).append(request)
         for group in by_schema.values():
-            _tell(state, group)
+            _predict(state, group)
 
 
-def _tell(state: State, requests: list[PredictRequest]) -> None:
+def _predict(state: State, requests: list[PredictRequest]) -> None:
     """Predict requests with the same schema in one call."""
     try:
         answers, remarks = state.answer(pa.concat_tables([request.table for request in requests]))
@@ -85,7 +85,7 @@ def _tell(state: State, requests: list[PredictRequest]) -> None:
             _end(requests[0], error)
         else:  # one of them may be invalid
             for request in requests:
-                _tell(state, [request])
+                _predict(state, [request])
         return
     start = 0
     for request in requests:
@@ -94,7 +94,7 @@ def _tell(state: State, requests: list[PredictRequest]) -> None:
         _end(request, (Answer(answers.labels[rows], proba), remarks))
 
 
-def _end(request: PredictRequest, result: Found | Exception) -> None:
+def _end(request: PredictRequest, result: AnswerAndWarnings | Exception) -> None:
     if request.future.done():  # the client has disconnected
         return
     if isinstance(result, Exception):
@@ -184,11 +184,11 @@ class PendingChange(NamedTuple):
     entry: Entry
 
 
-def replayed(saved: Saved, found: Pending, changer: Changer | None) -> State:
+def replayed(saved: Saved, pending_log: Pending, changer: Changer | None) -> State:
     """The state after replaying a log; ValueError if it does not fit the model."""
-    model, number = saved.model, found.number
-    if found.changes and changer is not None:
-        for entry in found.entries:
+    model, number = saved.model, pending_log.number
+    if pending_log.changes and changer is not None:
+        for entry in pending_log.entries:
             if entry.rows:
                 table = pa.ipc.open_stream(entry.rows).read_all()
                 model = changer.change(model, entry.description["what"], table).model
@@ -212,7 +212,7 @@ class Writer:
     def __init__(self, store: Store, changer: Changer) -> None:
         self.store, self.changer = store, changer
         self.state = replayed(store.saved, store.pending, changer)
-        self._known: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._by_key: OrderedDict[str, dict[str, Any]] = OrderedDict()
         for entry in store.pending.entries:
             self._remember(entry.description)
         store.begin(self.state.model, self.state.number, self._keys())
@@ -332,7 +332,7 @@ class Writer:
 
     def _repeated(self, order: Order) -> bool:
         """Answer a repeated request, or one whose key was used for another; False for a new one."""
-        if (fields := self._known.get(order.key)) is None:
+        if (fields := self._by_key.get(order.key)) is None:
             return False
         if (fields["what"], fields["digest"]) != (order.what, order.digest):
             error = RefusedError(422, "the Idempotency-Key was used for other rows: send a new key")
@@ -346,10 +346,10 @@ class Writer:
 
     def _remember(self, description: dict[str, Any]) -> None:
         if "key" in description:
-            self._known[description["key"]] = description
-            if len(self._known) > KEPT:
-                self._known.popitem(last=False)
+            self._by_key[description["key"]] = description
+            if len(self._by_key) > KEPT:
+                self._by_key.popitem(last=False)
 
     def _keys(self) -> Iterator[Entry]:
         """The remembered requests, as entries of the next log."""
-        return (Entry(fields) for fields in self._known.values())
+        return (Entry(fields) for fields in self._by_key.values())

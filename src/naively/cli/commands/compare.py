@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from naively.cli import arguments as given
+from naively.cli import arguments
 from naively.cli.app import app
 
 
 @app.command
 def compare(
-    *data: given.Data,
-    target: given.TargetToLearn = None,
-    columns: given.NamedColumns = None,
-    text: given.Names = None,
-    skip: given.Skip = None,
-    estimators: given.Names = None,
+    *data: arguments.Data,
+    target: arguments.TargetToLearn = None,
+    columns: arguments.NamedColumns = None,
+    text: arguments.Names = None,
+    skip: arguments.Skip = None,
+    estimators: arguments.Names = None,
     groups: str | None = None,
     time: str | None = None,
-    missing: given.Missing = None,
-    format: given.Format = None,
-    query: given.Query = given.NO_QUERY,
-    only: given.Names = None,
+    missing: arguments.Missing = None,
+    format: arguments.Format = None,
+    query: arguments.Query = arguments.NO_QUERY,
+    only: arguments.Names = None,
     seconds: float = float("inf"),
     sizes: str | None = None,
     splits: int = 5,
     seed: int = 0,
     accuracy: bool = False,
     plot: Path | None = None,
-    json: given.Json = False,
+    json: arguments.Json = False,
 ) -> None:
     """Compare models by their learning curves, and recommend one.
 
@@ -72,7 +72,7 @@ def compare(
 
     if plot is not None:
         pictures.check(plot, data)
-    options = given.LearningOptions(
+    options = arguments.LearningOptions(
         naive=True, columns=columns, text=text, skip=skip, groups=groups, time=time,
         missing=missing, format=format, seed=seed, **vars(query),
     )  # fmt: skip
@@ -88,18 +88,18 @@ def compare(
 
 @app.command
 def diagnose(
-    *data: given.Data,
-    target: given.Target = None,
-    columns: given.NamedColumns = None,
-    skip: given.Skip = None,
+    *data: arguments.Data,
+    target: arguments.Target = None,
+    columns: arguments.NamedColumns = None,
+    skip: arguments.Skip = None,
     groups: str | None = None,
     time: str | None = None,
-    missing: given.Missing = None,
-    format: given.Format = None,
-    query: given.Query = given.NO_QUERY,
+    missing: arguments.Missing = None,
+    format: arguments.Format = None,
+    query: arguments.Query = arguments.NO_QUERY,
     seed: int = 0,
     pairs: int = 10,
-    json: given.Json = False,
+    json: arguments.Json = False,
 ) -> None:
     """Test the naive assumption, and recommend a model.
 
@@ -125,8 +125,8 @@ def diagnose(
     from naively.cli import sources, terminal
     from naively.cli.results import diagnose as diagnosis
 
-    given.check_count("pairs", pairs)
-    options = given.LearningOptions(
+    arguments.check_count("pairs", pairs)
+    options = arguments.LearningOptions(
         naive=True, columns=columns, skip=skip, groups=groups, time=time,
         missing=missing, format=format, seed=seed, **vars(query),
     )  # fmt: skip

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from naively.cli import arguments as given
+from naively.cli import arguments
 from naively.cli.app import app
 
 
 @app.command
 def drift(
-    model: given.ModelFile,
+    model: arguments.ModelFile,
     /,
-    *data: given.Data,
+    *data: arguments.Data,
     level: float = 0.01,
-    format: given.Format = None,
-    query: given.Query = given.NO_QUERY,
-    json: given.Json = False,
+    format: arguments.Format = None,
+    query: arguments.Query = arguments.NO_QUERY,
+    json: arguments.Json = False,
 ) -> int:
     """Compare new rows with the training rows of a model.
 
@@ -32,13 +32,13 @@ def drift(
         Significance level of all tests together: the probability of a false alarm.
     """
     from naively.cli import models, sources, terminal
-    from naively.cli.results import drift as drifted
+    from naively.cli.results import drift as drift_results
 
     saved = models.load(model)
     source = sources.opened_for(saved, data, format, named=True, query=query)
-    result = drifted.run(saved, source, level)
+    result = drift_results.run(saved, source, level)
     if json:
         terminal.print_json(result.to_dict())
     else:
-        drifted.printed(result, str(model), source.name)
-    return drifted.FOUND if result.has_drift else 0
+        drift_results.printed(result, str(model), source.name)
+    return drift_results.DRIFT_EXIT_CODE if result.has_drift else 0

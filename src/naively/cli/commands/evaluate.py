@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from naively.cli import arguments as given
+from naively.cli import arguments
 from naively.cli.app import app
 
 
 @app.command
 def evaluate(
-    model: given.ModelFile,
+    model: arguments.ModelFile,
     /,
-    *data: given.Data,
-    target: given.Target = None,
+    *data: arguments.Data,
+    target: arguments.Target = None,
     positive: str | None = None,
     threshold: float | None = None,
     at_recall: float | None = None,
-    unsure: given.Unsure = None,
-    costs: given.Costs = None,
-    format: given.Format = None,
-    query: given.Query = given.NO_QUERY,
-    json: given.Json = False,
+    unsure: arguments.Unsure = None,
+    costs: arguments.Costs = None,
+    format: arguments.Format = None,
+    query: arguments.Query = arguments.NO_QUERY,
+    json: arguments.Json = False,
 ) -> None:
     """Compare the predictions of a model with the classes in a table.
 

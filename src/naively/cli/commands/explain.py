@@ -7,30 +7,30 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from naively.cli import arguments as given
+from naively.cli import arguments
 from naively.cli.app import app
 from naively.cli.errors import UsageError
 
 
 @app.command
 def explain(
-    model: given.ModelFile,
+    model: arguments.ModelFile,
     /,
-    *data: given.Data,
-    row: given.Names = None,
+    *data: arguments.Data,
+    row: arguments.Names = None,
     label: str | None = None,
     against: str | None = None,
     threshold: float | None = None,
     positive: str | None = None,
-    costs: given.Costs = None,
+    costs: arguments.Costs = None,
     counterfactual: str | None = None,
-    changeable: given.Names = None,
-    immutable: given.Names = None,
+    changeable: arguments.Names = None,
+    immutable: arguments.Names = None,
     by_block: Annotated[bool, Parameter(negative="")] = False,
-    output: given.Output = None,
+    output: arguments.Output = None,
     html: Path | None = None,
-    format: given.Format = None,
-    query: given.Query = given.NO_QUERY,
+    format: arguments.Format = None,
+    query: arguments.Query = arguments.NO_QUERY,
     json: bool = False,
 ) -> None:
     """Explain predictions: the contribution of each feature and word to the log-odds.

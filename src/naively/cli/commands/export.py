@@ -8,20 +8,20 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from naively.cli import arguments as given
+from naively.cli import arguments
 from naively.cli.app import app
 
 
 @app.command
 def export(
-    model: given.FittedFile,
+    model: arguments.FittedFile,
     /,
     *,
     sql: Literal["bigquery", "duckdb", "postgres", "snowflake", "sqlite"] | None = None,
     js: Annotated[bool, Parameter(negative="")] = False,
     onnx: Annotated[bool, Parameter(negative="")] = False,
     table: str = "rows",
-    keep: given.Names = None,
+    keep: arguments.Names = None,
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
 ) -> None:
     """Export a model as an SQL query, as JavaScript, or as ONNX.

@@ -7,24 +7,24 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from naively.cli import arguments as given
+from naively.cli import arguments
 from naively.cli.app import app
 
 
 @app.command
 def fit(
-    *data: given.Data,
-    target: given.TargetToLearn = None,
-    output: given.NewFile,
-    options: given.LearningOptions = given.LEARNING,
+    *data: arguments.Data,
+    target: arguments.TargetToLearn = None,
+    output: arguments.NewFile,
+    options: arguments.LearningOptions = arguments.LEARNING,
     features: int = 20,
     like: Path | None = None,
-    part: given.Part = None,
+    part: arguments.Part = None,
     engine: str | None = None,
     plot: Path | None = None,
     multilabel: Annotated[bool, Parameter(negative="")] = False,
     separator: str | None = None,
-    json: given.Json = False,
+    json: arguments.Json = False,
 ) -> None:
     """Train a model on a table or documents, and write it to a file.
 
@@ -75,7 +75,7 @@ def fit(
     from naively.storage import atomic, named_parts
     from naively.storage.model_files import Saved
 
-    given.check_count("features", features)
+    arguments.check_count("features", features)
     parting.check(part)
     sources.check_output(output, data, options)
     if multilabel:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from naively.cli import arguments as given
+from naively.cli import arguments
 from naively.cli.app import app
 
 
 @app.command
 def forget(
-    model: given.FittedFile,
+    model: arguments.FittedFile,
     /,
-    *data: given.Data,
-    part: given.Names = None,
+    *data: arguments.Data,
+    part: arguments.Names = None,
     receipt: Path | None = None,
-    options: given.ChangeOptions = given.CHANGE,
+    options: arguments.ChangeOptions = arguments.CHANGE,
 ) -> None:
     """Forget training rows exactly: the result is the model trained on the other rows.
 
@@ -61,13 +61,13 @@ def forget(
 @app.command
 def verify(
     receipt: Path,
-    model: given.FittedFile,
+    model: arguments.FittedFile,
     /,
-    *data: given.Data,
+    *data: arguments.Data,
     weight: str | None = None,
-    format: given.Format = None,
+    format: arguments.Format = None,
     label: str | None = None,
-    json: given.Json = False,
+    json: arguments.Json = False,
 ) -> None:
     """Verify a receipt of `naively forget` against a model.
 
@@ -93,7 +93,7 @@ def verify(
     saved = models.load_table(model)
     rows = None
     if data:
-        options = given.ChangeOptions(weight=weight, format=format, label=label)
+        options = arguments.ChangeOptions(weight=weight, format=format, label=label)
         source, spec = sources.opened_to_learn(saved, data, options)
         rows = work.learned_alone(saved, source, spec)
     result = receipts.compared(content, saved.model, rows)

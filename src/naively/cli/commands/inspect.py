@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from naively.cli import arguments as given
+from naively.cli import arguments
 from naively.cli.app import app
 from naively.cli.errors import UsageError
 
 
 @app.command
 def inspect(
-    model: given.ModelFile,
+    model: arguments.ModelFile,
     /,
     *,
     features: int = 10,
-    column: given.Names = None,
+    column: arguments.Names = None,
     plot: Path | None = None,
-    json: given.Json = False,
+    json: arguments.Json = False,
 ) -> None:
     """Show a model: features, importance, cross-validation, parameters.
 
@@ -37,7 +37,7 @@ def inspect(
     from naively.cli.results import counts, pictures, shapes
     from naively.cli.results import summary as summaries
 
-    given.check_count("features", features)
+    arguments.check_count("features", features)
     if plot is not None:
         pictures.check(plot, [str(model)])
     saved = models.load(model)

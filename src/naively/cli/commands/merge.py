@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from naively.cli import arguments as given
+from naively.cli import arguments
 from naively.cli.app import app
 
 
 @app.command
-def merge(*models: Path, output: given.NewFile) -> None:
+def merge(*models: Path, output: arguments.NewFile) -> None:
     """Merge models: the result is the model trained on the rows of all of them.
 
     Parameters

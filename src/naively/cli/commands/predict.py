@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from naively.cli import arguments as given
+from naively.cli import arguments
 from naively.cli.app import app
 from naively.cli.errors import UsageError
 
 
 @app.command
 def predict(
-    model: given.ModelFile,
+    model: arguments.ModelFile,
     /,
-    *data: given.Data,
-    output: given.Output = None,
+    *data: arguments.Data,
+    output: arguments.Output = None,
     proba: bool = False,
     top: int | None = None,
     only: bool = False,
     threshold: float | None = None,
     positive: str | None = None,
-    unsure: given.Unsure = None,
-    costs: given.Costs = None,
-    format: given.Format = None,
-    query: given.Query = given.NO_QUERY,
+    unsure: arguments.Unsure = None,
+    costs: arguments.Costs = None,
+    format: arguments.Format = None,
+    query: arguments.Query = arguments.NO_QUERY,
     json: bool = False,
 ) -> None:
     """Predict the class of every row: the table with one more column, `prediction`.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from naively.cli import arguments as given
+from naively.cli import arguments
 from naively.cli.app import app
 
 
 @app.command
 def report(
-    model: given.ModelFile,
+    model: arguments.ModelFile,
     /,
-    *data: given.Data,
-    output: given.NewFile,
-    format: given.Format = None,
+    *data: arguments.Data,
+    output: arguments.NewFile,
+    format: arguments.Format = None,
 ) -> None:
     """Write an HTML report of a model: features, evaluation, examples, and a form to try it.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from naively.cli import arguments as given
+from naively.cli import arguments
 from naively.cli.app import app
 from naively.cli.errors import UsageError
 
 
 @app.command
 def serve(
-    model: given.ModelFile,
+    model: arguments.ModelFile,
     /,
     *,
     host: str = "127.0.0.1",
@@ -50,7 +50,7 @@ def serve(
     """
     from naively.cli import serving as serving
 
-    given.check_count("port", port)
+    arguments.check_count("port", port)
     for option, value in (("max-body", max_body), ("max-rows", max_rows)):
         if value < 1:
             raise UsageError(f"--{option} must be 1 or more, but is {value}")

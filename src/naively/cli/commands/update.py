@@ -6,20 +6,20 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from naively.cli import arguments as given
+from naively.cli import arguments
 from naively.cli.app import app
 
 
 @app.command
 def update(
-    model: given.FittedFile,
+    model: arguments.FittedFile,
     /,
-    *data: given.Data,
-    part: given.Part = None,
+    *data: arguments.Data,
+    part: arguments.Part = None,
     replace: bool = False,
     keep: int | None = None,
     evaluate: Annotated[bool, Parameter(negative="")] = False,
-    options: given.ChangeOptions = given.CHANGE,
+    options: arguments.ChangeOptions = arguments.CHANGE,
 ) -> None:
     """Train a model on more rows.
 

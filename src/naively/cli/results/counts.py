@@ -58,12 +58,12 @@ class Counts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as JSON."""
-        one = len(self.names) == 1
+        single = len(self.names) == 1
         return {
-            **({"feature": self.names[0]} if one else {"features": list(self.names)}),
+            **({"feature": self.names[0]} if single else {"features": list(self.names)}),
             "classes": self.classes,
             "terms" if self.n_terms is not None else "categories":
-                [cell[0] for cell in self.cells] if one else self.cells,
+                [cell[0] for cell in self.cells] if single else self.cells,
             "rows" if self.n_terms is None else "count": self.rows.tolist(),
             "probability": self.probability.tolist(),
             "posterior": self.posterior.tolist(),
@@ -93,8 +93,8 @@ def chosen(model: Model | None, columns: Sequence[str], most: int) -> list[Count
             names = [name]
             table = _categories(parameters, block.names.index(name), name, posterior)
         elif isinstance(parameters, JointParameters):
-            names = [one for one in block.names if one in columns]
-            features = [block.names.index(one) for one in names]
+            names = [feature for feature in block.names if feature in columns]
+            features = [block.names.index(feature) for feature in names]
             table = _cells(parameters, features, tuple(names), posterior)
         elif isinstance(parameters, TextParameters) and not (
             parameters.weighted or parameters.hashed

@@ -22,7 +22,7 @@ from naively.evaluation.samples import without_labels
 from naively.rendering import on_page
 from naively.storage.model_files import Saved
 
-FOUND = 3
+DRIFT_EXIT_CODE = 3
 """Exit code if there is drift."""
 
 

@@ -204,11 +204,11 @@ def _ranked(model: Model) -> list[int]:
     )
 
 
-def _rankings(model: Model, found: Scores) -> dict[str, Ranking]:
+def _rankings(model: Model, scores: Scores) -> dict[str, Ranking]:
     """The rankings by class that have rows of the class and others."""
     names = names_of(model)
     return {
-        names[c]: ranking for c, ranking in found.rankings.items()
+        names[c]: ranking for c, ranking in scores.rankings.items()
         if 0 < ranking.positives < ranking.rows
     }  # fmt: skip
 
@@ -543,23 +543,24 @@ def _terms(summary: ModelSummary) -> list[Table]:
         for c in np.sort(order[:CLASSES]).tolist():
             if not (terms := text.by_class[c]):
                 continue
-            top_odds = max(one.log_odds for one in terms)
+            top_odds = max(entry.log_odds for entry in terms)
             label = str(summary.classes[c])
             title = label if single_feature else f"{text.name}: {label}"
-            rows = [[shown(one.term), f"{one.log_odds:+.2f}"] for one in terms]
-            bars = [one.log_odds / top_odds for one in terms]
+            rows = [[shown(entry.term), f"{entry.log_odds:+.2f}"] for entry in terms]
+            bars = [entry.log_odds / top_odds for entry in terms]
             tables.append(Table(title, ["term", "log-odds"], rows, 1, bars=bars))
     return tables
 
 
 def _missing(summary: ModelSummary) -> Table | None:
     features = sorted(
-        (one for one in summary.features if one.missing), key=lambda one: -one.missing
+        (feature for feature in summary.features if feature.missing),
+        key=lambda feature: -feature.missing,
     )
-    shares = [one.missing / summary.weight for one in features[:LISTED]]
+    shares = [feature.missing / summary.weight for feature in features[:LISTED]]
     lines = [
-        [one.name, f"{one.missing:,.10g}", f"{share:.1%}"]
-        for one, share in zip(features, shares, strict=False)
+        [feature.name, f"{feature.missing:,.10g}", f"{share:.1%}"]
+        for feature, share in zip(features, shares, strict=False)
     ]
     header = ["feature", "missing", "share"]
     return Table("Missing values", header, lines, 1, bars=shares) if features else None

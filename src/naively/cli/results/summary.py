@@ -29,7 +29,7 @@ from naively.storage.model_files import Saved
 TERMS = 30
 """Terms of a class in JSON, at most."""
 DEFAULTS: dict[str, Any] = {  # defaults of estimators that are not None
-    **{one.name: one.default for one in fields(TextFamily)},
+    **{field.name: field.default for field in fields(TextFamily)},
     "alpha": 1.0, "prior": "empirical", "prior_smoothing": 0.0, "unseen": "smooth",
     "missing": MISSING, "var_smoothing": 1e-9, "ddof": 0, "floor": "largest", "binarize": 0.0,
     "fit_prior": True, "force_alpha": True, "norm": False, "min_categories": None,
@@ -47,11 +47,12 @@ def summary_of(
     validate = result is None or saved.multilabel
     summary: ModelSummary = summarise(model, estimator(saved), terms, validate=validate)
     if result is None or saved.multilabel:
-        own, split = summary.cross_validation, saved.extra.get("groups") or saved.extra.get("time")
-        if own is None or split is None:
+        validation = summary.cross_validation
+        split = saved.extra.get("groups") or saved.extra.get("time")
+        if validation is None or split is None:
             return summary
         caveat = f"rows are assigned to folds at random, not by {clean(split)} as `naively fit` did"
-        return replace(summary, cross_validation=replace(own, caveat=caveat))
+        return replace(summary, cross_validation=replace(validation, caveat=caveat))
     return replace(summary, cross_validation=result.cross_validation)
 
 
