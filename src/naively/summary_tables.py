@@ -19,7 +19,7 @@ from naively.core.markup import counted, magnitude
 from naively.core.markup import shown as shown_term
 from naively.evaluation.metrics import Scores
 from naively.evaluation.out_of_fold import baseline_note, score_table
-from naively.explain.importance import RULED_OUT, InformativeTerm
+from naively.explain.importance import InformativeTerm
 from naively.families.base import Section
 from naively.model_summary import Feature, ModelSummary, TextTerms
 from naively.rendering import (
@@ -55,8 +55,7 @@ IMPORTANCE = (
     "sorted by importance: how much the feature typically raises or lowers the log-odds, in nats "
     "(0.69 nats double the odds); the mean absolute deviation of its contribution"
 )
-NEGATIVE = "negative weight: subtracts what other evidence counts twice"
-MISLEADING = f"{NEGATIVE}; its table alone misleads"
+NEGATIVE = "negative weight: subtracts evidence that other features count, too"
 
 
 # ---- the tables ----------------------------------------------------------------------------------
@@ -85,7 +84,7 @@ def features(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
         if summary.weighs:
             cells.append(_weight(feature.weight))
         if has_importance:
-            cells.append(_importance(feature.importance))
+            cells.append("inf" if feature.zero_probability else _importance(feature.importance))
         if by_class:
             cells.insert(2, "" if feature.kind == "text" else by_class[feature.name])
         rows.append(cells)
@@ -114,13 +113,10 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
             notes.append("weight: of the feature's own table; importance includes its interactions")
     if zeros := [item for item in summary.features if item.zero_probability]:
         of_importance = any(item.importance is not None for item in zeros)
-        cut = (
-            f" (cut at {RULED_OUT:g} nats in the importance, as probabilities below "
-            f"e^-{RULED_OUT:g} are 0 in floating point)"
-        ) * of_importance
+        infinite = f"contribution{' and importance are' if of_importance else ' is'} infinite"
         notes.append(
             f"{_listed([item.name for item in zeros])}: a value that never occurred in a class has "
-            f"probability 0 there, so its contribution is infinite{cut}; to smooth: alpha=1 in "
+            f"probability 0 there, so its {infinite}; to smooth: alpha=1 in "
             "place of alpha=0, in --alpha, the family of the feature, or the estimator in Python"
         )
     if constant := [item for item in summary.features if item.constant_in]:
@@ -137,7 +133,7 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
     if any("categories, " in item.detail for item in listed):
         notes.append("bins of categories: categories with one row share a bin")
     if any(item.weight < 0 for feature in listed for item in feature.evidence):
-        notes.append(MISLEADING)
+        notes.append(NEGATIVE)
     if (n_others := len(summary.features) - limit) > 0:
         order = " of less importance" * (summary.features[limit - 1].importance is not None)
         notes.append(f"and {counted(n_others, 'more feature')}{order}")

@@ -82,7 +82,8 @@ def largest(odds: Iterable[float]) -> float:
 
 def length(odds: float, widest: float, longest: int = LONGEST) -> int:
     """Return the length of a bar in characters."""
-    return round(min(1.0, abs(odds) / widest) * longest)
+    share = 1.0 if abs(odds) >= widest else abs(odds) / widest
+    return round(share * longest)
 
 
 def cut_note(marked: int, whole: int) -> str:

@@ -161,20 +161,31 @@ def baseline_note(most_frequent: str, prior: str = "class frequencies") -> str:
 
 
 def score_table(scores: Scores, title: str, notes: Sequence[str]) -> Table:
-    """Return the known of accuracy, log-loss and calibration error, beside the baseline.
+    """Return accuracy, log-loss and calibration error, as far as known, beside the baseline.
 
     The first of the notes explains the baseline.
     """
     rows = []
     if not math.isnan(scores.accuracy):
-        rows.append(["accuracy", f"{scores.accuracy:.1%}", f"{scores.baseline_accuracy:.1%}"])
-    losses = (scores.log_loss, scores.baseline_log_loss)
-    rows.append(["log-loss", *("·" if math.isnan(loss) else f"{loss:.4f}" for loss in losses)])
+        accuracy = with_error(100 * scores.accuracy, 100 * scores.accuracy_standard_error, 1, "%")
+        rows.append(["accuracy", accuracy, f"{scores.baseline_accuracy:.1%}"])
+    loss = with_error(scores.log_loss, scores.log_loss_standard_error, 4)
+    baseline_loss = scores.baseline_log_loss
+    rows.append(["log-loss", loss, "·" if math.isnan(baseline_loss) else f"{baseline_loss:.4f}"])
+    notes = [f"±: standard error; {notes[0]}", *notes[1:]]
     if (calibration := scores.calibration) is not None:
-        error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
+        error = with_error(100 * calibration.error, 100 * calibration.standard_error, 1, "%")
         rows.append(["calibration error (ECE)", error, ""])
-        notes = [*notes[:1], calibration.note, *notes[1:]]
+        notes.insert(1, calibration.note)
     return Table(title, [title, "model", "baseline"], rows, 1, notes)
+
+
+def with_error(value: float, error: float, decimals: int, unit: str = "") -> str:
+    """Format a score with its standard error, if known."""
+    if math.isnan(value):
+        return "·"
+    margin = f" ± {error:.{decimals}f}{unit}" if math.isfinite(error) else ""
+    return f"{value:.{decimals}f}{unit}{margin}"
 
 
 def out_of_fold(

@@ -80,6 +80,7 @@ class Counterfactual:
     together : least k such that the first k of `changes` and `terms` together are sufficient; None
         if all together are not.
     decided_by : the costs or the threshold that decide; empty for the most probable class.
+    mixed : whether there is prior mixing: gains of log-odds are before it, probabilities after it.
     """
 
     predicted: Label
@@ -90,6 +91,7 @@ class Counterfactual:
     terms: list[Change]
     together: int | None
     decided_by: str = ""
+    mixed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as a dict for JSON."""
@@ -130,13 +132,14 @@ class Counterfactual:
         if self.predicted == self.label:
             kind = "decision" if self.decided_by else "prediction"
             return f"no change is needed: the {kind} is {label}"
+        mixed = "; gains are before prior mixing, P after it" * self.mixed
         if any(change.enough for change in [*self.changes, *self.terms]):
-            return "each line changes one feature and leaves the others unchanged"
+            return f"each line changes one feature and leaves the others unchanged{mixed}"
         if self.together:
             kind = "changes" if self.changes else "terms"
             outcome = f"with the first {self.together} {kind} together, {label} is {self._verb}"
-            return f"no single change is enough; {outcome}"
-        return f"neither a single change nor all together are enough for {label}"
+            return f"no single change is enough; {outcome}{mixed}"
+        return f"neither a single change nor all together are enough for {label}{mixed}"
 
     @property
     def head(self) -> str:
@@ -267,8 +270,9 @@ class Search:
         if self.posterior.feature_names is None:  # documents alone
             terms = [replace(term, feature="text") for term in terms]
         return Counterfactual(
-            names[b], names[a], log_odds, probability, ordered, terms, together, decided_by
-        )
+            names[b], names[a], log_odds, probability, ordered, terms, together, decided_by,
+            mixed=log_odds != base,
+        )  # fmt: skip
 
     def _encoded(self, table: pa.Table) -> Any:
         return encode(self.posterior.schema, table, self.without)[0]

@@ -38,11 +38,11 @@ from naively.rendering import NAMES, joined, note
 __all__ = ["Explanation", "RowExplanation", "TextExplanation"]
 
 CONDITIONAL = (
-    "features of one block: each contribution is conditional on the features before it; their sum "
-    "does not depend on the order"
+    "features of one joint table: each contribution is given the features before it, in the order "
+    "of the columns; their sum does not depend on the order"
 )
 INTERACTIONS = (
-    "lines of several features are interactions: what these add together, beyond each feature alone"
+    "lines of several features: evidence of these features together, beyond that of their own lines"
 )
 MOST = 30
 """Number of listed features, those with the largest log-odds."""

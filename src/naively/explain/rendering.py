@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -78,7 +79,8 @@ def table(
     grid = new_table(*heads, "contribution", names=2, style="")
     grid.add_column("")
     bar = max(0, min(LONGEST, room_beside(columns, width)))
-    widest = largest(odds for _, _, odds in listing.rows)
+    values = [odds for _, _, odds in listing.rows]
+    widest = math.inf if any(map(math.isinf, values)) else largest(values)
     lines = zip(shown_rows, [*listing.rows, *listing.closing], strict=True)
     for k, ((name, value, cell), (_, _, odds)) in enumerate(lines):
         has_bar = k < len(listing.rows)

@@ -103,8 +103,8 @@ WIDE = 24
 SHARED = "in the text, the contribution of a term of several words is divided equally among them"
 """Remark below a text with marked phrases."""
 MIXED = (
-    "prior mixing: the class frequencies have a share of 2 / (distinct texts + 2) in P, so that P "
-    "cannot come closer to 0 or 1; this line takes back the log-odds beyond that limit"
+    "prior mixing: P is mixed with the class frequencies, of share 2 / (distinct texts + 2); this "
+    "line is the change of the log-odds"
 )
 TOKEN = re.compile(r"\S+")
 

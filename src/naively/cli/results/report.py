@@ -484,7 +484,7 @@ def _shapes(model: Model, summary: ModelSummary) -> tuple[Picture | None, list[P
         )
         remaining = f"{n_hidden:,} more of less importance" if n_hidden else ""
         if any(shape.weight < 0 for shape in selected):
-            note += f"{summary_tables.MISLEADING.capitalize()}. "
+            note += f"{summary_tables.NEGATIVE.capitalize()}. "
         hidden = [remaining] * bool(remaining) + _no_plot(
             [shape for shape in shapes if shape not in with_plot]
         )

@@ -14,7 +14,7 @@ from naively.cli.errors import UsageError, UserError, some
 from naively.cli.terminal import clean, new_table, note, with_notes
 from naively.cli.work import Evaluated
 from naively.evaluation.metrics import Decision, RuleScores, Scores
-from naively.evaluation.out_of_fold import baseline_note
+from naively.evaluation.out_of_fold import baseline_note, with_error
 from naively.model.decisions import DecisionRule
 from naively.model.model import Model
 from naively.model.prior import Prior
@@ -190,14 +190,14 @@ def comparison(scores: Scores, model: Model) -> Group:
     majority = clean(model.classes[model.class_weight.rounded().argmax()], 30)
     table = new_table("", "model", "baseline")
     table.columns[1].style = "bold"
-    accuracy = _with_error(100 * scores.accuracy, 100 * scores.accuracy_standard_error, 1, "%")
+    accuracy = with_error(100 * scores.accuracy, 100 * scores.accuracy_standard_error, 1, "%")
     table.add_row("accuracy", accuracy, f"{scores.baseline_accuracy:.1%}")
     table.add_row("balanced accuracy", f"{scores.balanced_accuracy:.1%}", "")
     table.add_row("macro F1", f"{scores.macro_f1:.3f}", "")
-    loss = _with_error(scores.log_loss, scores.log_loss_standard_error, 4)
+    loss = with_error(scores.log_loss, scores.log_loss_standard_error, 4)
     baseline_loss = scores.baseline_log_loss
     table.add_row("log-loss", loss, "·" if np.isnan(baseline_loss) else f"{baseline_loss:#.4g}")
-    table.add_row("Brier score", _with_error(scores.brier, scores.brier_standard_error, 4), "")
+    table.add_row("Brier score", with_error(scores.brier, scores.brier_standard_error, 4), "")
     calibration, of_ranking = scores.calibration, None
     assert calibration is not None  # only multilabel predictions have none
     error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
@@ -205,7 +205,7 @@ def comparison(scores: Scores, model: Model) -> Group:
     ranking = scores.ranking
     if ranking is not None and 0 < ranking.positives < ranking.rows:
         label = clean(model.classes[scores.positive], 20)
-        auc = _with_error(ranking.auc(), ranking.auc_standard_error(), 4)
+        auc = with_error(ranking.auc(), ranking.auc_standard_error(), 4)
         table.add_row(f"AUC of P({label})", auc, "0.5000")
         average = (ranking.average_precision(), ranking.prevalence)
         table.add_row("average precision", *(f"{value:.4f}" for value in average))
@@ -221,11 +221,3 @@ def comparison(scores: Scores, model: Model) -> Group:
         if scores.worse_than_prior
         else None,
     )
-
-
-def _with_error(value: float, error: float, decimals: int, unit: str = "") -> str:
-    """Format a score with its standard error, if known."""
-    if np.isnan(value):
-        return "·"
-    margin = "" if np.isnan(error) else f" ± {error:.{decimals}f}{unit}"
-    return f"{value:.{decimals}f}{unit}{margin}"

@@ -129,7 +129,7 @@ def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
             heading += f", importance{of_all} {importance:.3f}"
         out.print(Text(heading, style="bold"))
         if shape.weight < 0:
-            out.print(note(summary_tables.MISLEADING))
+            out.print(note(summary_tables.NEGATIVE))
         if shape.bins and not shape.of_text:
             out.print()
             _print_cells(out, shape)
@@ -190,7 +190,11 @@ def _print_cells(out: Console, shape: Shape) -> None:
         out.print(note(f"share: percentage of these rows that are of class {text}"))
         out.print(note(f"contribution: to the log-odds of {text} against {other}, in nats"))
         if shape.total is not None:
-            out.print(note(f"contribution: {WITH_INTERACTIONS}; own table: without them"))
+            out.print(
+                note(
+                    f"contribution: {WITH_INTERACTIONS}; own table: weight × evidence, without them"
+                )
+            )
     else:
         _print_classes(out, headings, len(shape.names), cells, contribution, classes)
         if shape.total is not None:
