@@ -5,6 +5,7 @@ All headings, notes and number formats of model summaries are defined here.
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -216,11 +217,18 @@ def cross_validation(summary: ModelSummary) -> Table | None:
     else:
         label = clean(summary.most_frequent, 30)
         notes = [baseline_note(label)]
-    warning = f"its probabilities are worse than the baseline's{summary.remedy}"
+    warning = worse_note(scores, summary.remedy)
     notes += [scores.caveat] * bool(scores.caveat)
     notes += unknown_rows(scores)
     notes += [warning] * scores.worse_than_prior
     return score_table(scores, scores.title + _sampled(scores, summary), notes)
+
+
+def worse_note(scores: Scores, remedy: str) -> str:
+    """Return a warning that the baseline has better probabilities, and what may help."""
+    if math.isinf(scores.log_loss):
+        remedy = ": a true class had probability 0; alpha=1 smooths"
+    return f"its probabilities are worse than the baseline's{remedy}"
 
 
 def unknown_rows(scores: Scores) -> list[str]:
@@ -307,6 +315,8 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
         ),
         note(f"MI: mutual information of the class and whether {event}, in bits × 0.001"),
     ]
+    if any(word.startswith("'") for line_cells in cells for word, _ in line_cells):
+        lines.append(note("in quotes: character n-grams"))
     if n_others := len(labels) - len(shown):
         lines.append(note(f"and {counted(n_others, 'class', 'classes')} with fewer rows"))
     return Group(*lines)

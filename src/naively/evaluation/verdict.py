@@ -114,10 +114,7 @@ class Verdict:
         """The recommended model, and why."""
         advised, prior = self.advised, self.prior
         if advised is prior:
-            return (
-                "none: no model is clearly better than the class frequencies; the features show no "
-                "evidence of the class"
-            )
+            return "none: no model is clearly better than always predicting the class frequencies"
         if not self.beats_prior:
             comparison = (
                 "worse than" if advised.log_loss > prior.log_loss else "not clearly better than"

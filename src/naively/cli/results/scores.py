@@ -21,6 +21,7 @@ from naively.model.prior import Prior
 from naively.model_summary import remedy
 from naively.rendering import rows_in_words
 from naively.storage.model_files import Saved
+from naively.summary_tables import worse_note
 
 CORNER = "actual \\ predicted"
 Decisions = dict[str, Decision]
@@ -217,7 +218,5 @@ def comparison(scores: Scores, model: Model) -> Group:
         calibration.note,
         of_ranking,
         "Brier score: summed over the classes; of two, twice that of scikit-learn",
-        f"its probabilities are worse than the baseline's{remedy(model)}"
-        if scores.worse_than_prior
-        else None,
+        worse_note(scores, remedy(model)) if scores.worse_than_prior else None,
     )
