@@ -81,9 +81,12 @@ def test_it_is_left_out_of_python(people, capsys, options):
     out, _ = said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", *options)
     assert "10-fold cross-validation " in out
     lines = [" ".join(line.split()) for line in out.splitlines()]
-    assert f"accuracy {found['accuracy']:.1%} {found['baseline_accuracy']:.1%}" in lines
+    accuracy, prior = found["accuracy"], found["baseline_accuracy"]
+    error = np.sqrt(accuracy * (1 - accuracy) / len(people))
+    assert f"accuracy {accuracy:.1%} ± {error:.1%} {prior:.1%}" in lines
     loss, prior = found["log_loss"], found["baseline_log_loss"]
-    assert f"log-loss {loss:.4f} {prior:.4f}" in lines
+    margin = f" ± {found['log_loss_standard_error']:.4f}"
+    assert f"log-loss {loss:.4f}{margin} {prior:.4f}" in lines
 
 
 def test_rows_with_weights(people, capsys):

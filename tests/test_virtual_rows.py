@@ -118,7 +118,7 @@ def test_a_constant_in_a_class_does_not_decide_alone():
 
 def test_few_rows_have_a_covariance():
     few = np.vstack([X[:2], X[50:52]])
-    with pytest.raises(SingularModelError, match="more than 4 rows"):
+    with pytest.raises(SingularModelError, match="4 features need at least 5 rows"):
         GaussianBayes().fit(few, [0, 0, 1, 1])
     model = GaussianBayes(alpha=1.0).fit(few, [0, 0, 1, 1])
     assert_array_equal(model.predict(few), [0, 0, 1, 1])

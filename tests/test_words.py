@@ -88,7 +88,7 @@ def test_information_of_a_word_by_hand():
 
 @pytest.mark.parametrize(
     ("event", "of"),
-    [("multinomial", "a term of a text is this"), ("bernoulli", "a text contains the term")],
+    [("multinomial", "a term of a text is this one"), ("bernoulli", "a text contains the term")],
 )
 def test_information_is_listed_with_the_informative_words(event, of, tmp_path, capsys):
     model = NaiveBayes({"text": Text(event=event)}).fit({"text": CHINA}, JAPAN)
