@@ -87,9 +87,11 @@ function show() {
   }));
   $("pair").textContent = first === next ? "" : `Log-odds of ${names[first]} against ${names[next]}, in nats; they add up to ${signed(Math.log(p[first][0] / p[next][0]))}:`;
   const every = parts(prediction, row, labels[first], labels[next]);
-  const lines = every.filter(([name]) => name !== MIXED), mixed = every.filter(([name]) => name === MIXED);
+  const mixed = every.filter(([name]) => name === MIXED), priors = every.filter(([name]) => name === prior);
+  const evidence = every.filter(([name]) => name !== MIXED && name !== prior);
+  const lines = [...evidence.slice(0, MOST), ...priors], rest = evidence.slice(MOST);
   const widest = Math.max(...lines.map(([, , odds]) => Math.abs(odds)).filter(Number.isFinite), 1e-9);
-  $("why").replaceChildren(...lines.slice(0, MOST).map(([name, what, odds]) => {
+  $("why").replaceChildren(...lines.map(([name, what, odds]) => {
     const colour = odds > 0 ? (two ? "ab"[first] : "a") : two ? "ab"[next] : "b";
     const bar = make("i", { className: `${colour} ${odds > 0 ? "up" : "down"}` });
     bar.style.width = `${50 * Math.min(Math.abs(odds) / widest, 1)}%`;
@@ -97,7 +99,7 @@ function show() {
     head.scope = "row";
     return make("tr", {}, head, make("td", {}, make("div", { className: "odds" }, make("span", {}, bar), signed(odds))));
   }));
-  const rest = lines.slice(MOST), total = (some) => signed(some.reduce((sum, [, , odds]) => sum + odds, 0));
+  const total = (some) => signed(some.reduce((sum, [, , odds]) => sum + odds, 0));
   const more = rest.length ? [`and ${rest.length} more, ${total(rest)} together`] : [];
   if (mixed.length) more.push(`${total(mixed)} by prior mixing, towards the class frequencies`); // a bar would hide the others
   $("more").textContent = more.join("; ");
