@@ -15,7 +15,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.labels import Label
 from naively.core.markup import brief, shown
 from naively.core.workers import SERIAL
-from naively.explain.compared import compared
+from naively.explain.base import compared
 from naively.explain.rendering import rounded
 from naively.explain.rows import cell_text
 from naively.model.decisions import DecisionRule

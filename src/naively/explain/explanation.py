@@ -22,7 +22,7 @@ from naively.core.markup import (
     more_of,
     paragraph,
 )
-from naively.explain.compared import (
+from naively.explain.base import (
     MIXING,
     ClassPair,
     Explanations,

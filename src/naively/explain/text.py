@@ -30,7 +30,7 @@ from naively.core.markup import (
     paragraph,
     shown,
 )
-from naively.explain.compared import (
+from naively.explain.base import (
     MIXING,
     ClassPair,
     Explanations,

@@ -29,7 +29,7 @@ from naively.core.markup import (
 )
 from naively.evaluation.metrics import Ranking, Scores, Tally
 from naively.evaluation.samples import RowSample, kept_of
-from naively.explain.compared import MIXING, name_of_prior
+from naively.explain.base import MIXING, name_of_prior
 from naively.explain.explanation import RowExplanation
 from naively.export.formulas import NotExportableError
 from naively.export.js import js_name, js_text, numbers_of
