@@ -39,8 +39,8 @@ def forget(
     if receipt is not None:
         receipts.check_new(receipt, output)
         sources.check_output(receipt, data, options)
-    saved = models.load_table(model)
     sources.check_output(output, data, options)
+    saved = models.load_table(model, log_too=True)
     models.note_in_use(output)
     reads = bool(data) or options.sql is not None
     parts = parting.to_forget(saved, part, reads)
@@ -90,7 +90,8 @@ def verify(
     from naively.cli.results import receipts
 
     content = receipts.read(receipt)
-    saved = models.load_table(model)
+    models.check_log(model)
+    saved = models.load_table(model, log_too=True)
     rows = None
     if data:
         options = arguments.ChangeOptions(weight=weight, format=format, label=label)
