@@ -330,9 +330,14 @@ def test_a_file_with_changes_in_its_log_is_neither_changed_nor_verified(file, tm
     assert run(["verify", str(receipt), str(file)]) == 0
     again = writer_of(file)
     assert again.state.model == model_files.load(file).model == expected([])
+    assert again.state.number == 2  # one learned, and one forgotten by the command
     again.stop()
     where.write_text("a log of another program")
     assert run(["update", str(file), str(gone)]) == 0
+    where.unlink()
+    last = writer_of(file)
+    assert last.state.number == 3
+    last.stop()
 
 
 def test_one_program_writes_at_a_time(file):

@@ -21,7 +21,7 @@ from naively.model.multilabel import Multilabel
 from naively.model.weighed import Weighed
 from naively.predictor import Predictor
 from naively.serve.log import LogError, holds_rows, path_of
-from naively.serve.store import pending
+from naively.serve.store import pending, with_a_change
 from naively.storage import atomic, model_files, named_parts
 from naively.storage.digest import digest
 from naively.storage.model_files import Saved
@@ -113,7 +113,8 @@ def check_log(path: Path) -> None:
         raise UserError(f"the log of `naively serve` cannot be read: {error}") from None
     raise UserError(
         f"{path}: its log {path_of(path)} has changes of `naively serve` that are not in this "
-        f"file: start `naively serve {path}`, unless it is running, and stop it; then run this again"
+        f"file: start `naively serve {path}`, unless it is running, and stop it; then run this "
+        "again"
     )
 
 
@@ -156,7 +157,7 @@ def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
         if current.model.target != saved.model.target:
             raise UserError(f"{path}: another program wrote a model of another target there; run "
                             "this again")  # fmt: skip
-        yield current
+        yield with_a_change(current)
 
 
 def merged(paths: Sequence[Path]) -> Saved:
