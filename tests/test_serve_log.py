@@ -352,7 +352,7 @@ def test_one_program_writes_at_a_time(file):
     writer_of(file).stop()
 
 
-def test_a_full_disk_refuses_and_loses_nothing(file):
+def test_a_full_disk_refuses_and_loses_nothing(file, caplog):
     resource = pytest.importorskip("resource", reason="files cannot be kept small here")
     writer = writer_of(file)
     writer.submit(order([row(1)])).result(30)
@@ -365,6 +365,9 @@ def test_a_full_disk_refuses_and_loses_nothing(file):
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert isinstance(refused, RefusedError)
     assert (refused.status, writer.state.number) == (503, 1)
+    problem = "the disk does not take changes: File too large"
+    assert refused.message == problem
+    assert caplog.messages == [f"{log.path_of(file)}: {problem}"]
     assert log.path_of(file).stat().st_size == size
     writer.submit(order([row(3)])).result(30)
     killed(writer)
@@ -562,7 +565,8 @@ def test_rows_without_a_label_that_were_never_learned_are_not_forgotten(file):
         assert refused.status == 409
         assert refused.message.startswith("row 1: ")
         assert "1 row without a label" in refused.message
-    writer.submit(order([bare, row(1)])).result(30)
+    learned = writer.submit(order([row(1), bare])).result(30)
+    assert learned.warnings == ["row 2 has no label: skipped"]
     found = writer.submit(order([bare, row(1)], "forget")).result(30)
     assert (found.rows, found.unlabelled) == (1, 1)
     assert writer.submit(order([bare, row(1)], "forget")).exception(30).status == 409

@@ -19,11 +19,12 @@ from naively.model.model import NEVER, Model
 from naively.model.posterior import Posterior
 from naively.predictor import Predictor
 from naively.statistics.base import InvalidValueError
+from naively.tables import values
 from naively.tables.answers import Answer
 from naively.tables.learning import TrainingSpec, updated
 from naively.tables.names import new_classes
 from naively.tables.one_pass import learn
-from naively.tables.targets import with_typed_labels
+from naively.tables.targets import coded, with_typed_labels
 
 What = Literal["learn", "forget"]
 
@@ -99,9 +100,20 @@ class Changer:
         changed, issues = updated(model, part)
         issues = changed.schema.invalid_values(part.unread, "used") + issues
         messages = [str(issue) for issue in issues]
+        if part.unlabelled:
+            messages.append(self._unlabelled(table, part.unlabelled))
         if remark := new_classes(model.classes.tolist(), part.classes.tolist()):
             messages.append(f"{remark}; if this is a mistake, POST these rows to /forget")
         return Changed(changed, part.rows, part.unlabelled, messages)
+
+    def _unlabelled(self, table: pa.Table, count: int) -> str:
+        """The warning of rows without a label."""
+        column = values.flat(table.column(self.spec.target))
+        classes, codes = coded(column, self.spec.columns.missing)
+        row = 1 + int((codes == len(classes)).argmax())
+        if count == 1:
+            return f"row {row} has no label: skipped"
+        return f"{count:,} rows have no label: skipped; the first is row {row}"
 
     def _counted(self, model: Model, table: pa.Table) -> Model:
         """A model of these rows alone."""
