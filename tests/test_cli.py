@@ -451,7 +451,10 @@ def test_update_and_forget_in_place(mixed, capsys):
     assert naively.load("m").model_.rows == 150
     written = Path("m").read_bytes()
     error = naive(capsys, "forget", "m", "two.csv", code=1)[1]
-    assert "cannot forget rows that are not in the training data" in error
+    assert "two.csv, row 1: cannot forget rows that are not in the training data" in error
+    known, unknown = (Path(name).read_text().splitlines() for name in ("one.csv", "two.csv"))
+    Path("both.csv").write_text("\n".join([*known[:31], unknown[1], *known[31:]]) + "\n")
+    assert "both.csv, row 31: cannot" in naive(capsys, "forget", "m", "both.csv", code=1)[1]
     assert Path("m").read_bytes() == written
 
 

@@ -175,8 +175,9 @@ def test_a_day_that_is_yet_to_come_makes_none_expire(folder, capsys):
     [
         (["forget", "m", "--part", "customer=19"], 1, "has no part 'customer=19'; it has"),
         (["forget", "m", "--part", ""], 1, "has no part ''"),
+        (["forget", "m", "0.csv"], 1, "0.csv, row 1: cannot forget rows that are not in"),
         (["forget", "m", "0.csv"], 1, "if they are in a named part, name it with --part"),
-        (["forget", "m", "1.csv", "--part", "customer=18"], 1, "not in the training data"),
+        (["forget", "m", "1.csv", "--part", "customer=18"], 1, "1.csv, row 1: cannot forget"),
         (["forget", "m", "1.csv", "--part", "customer=17", "--part", "customer=18"], 2, "one part"),
         (["update", "m", "1.csv", "--replace"], 2, "need --part"),
         (["update", "m", "1.csv", "--keep", "9"], 2, "need --part"),

@@ -282,10 +282,62 @@ def test_parts_and_sums_of_a_served_model_have_no_log(file, tmp_path, capsys):
     data, both, part = tmp_path / "rows.jsonl", tmp_path / "both.model", tmp_path / "part.model"
     capsys.readouterr()
     assert run(["merge", str(file), str(file), "-o", str(both)]) == 0
-    assert "1 change of `naively serve` in its log" in capsys.readouterr().err
+    assert "1 change of `naively serve` in the log" in capsys.readouterr().err
     assert run(["fit", str(data), "--like", str(file), "-o", str(part)]) == 0
     for path in (both, part):
         assert model_files.SERVED not in model_files.load(path).extra
+
+
+def test_a_file_with_changes_in_its_log_is_neither_changed_nor_verified(file, tmp_path, capsys):
+    """The next start of the service would add them, after a receipt that rows are gone."""
+    data, other, receipt = tmp_path / "rows.jsonl", tmp_path / "other.model", tmp_path / "r.json"
+    gone = tmp_path / "gone.jsonl"
+    gone.write_text(json.dumps(ROWS[0]) + "\n")
+    receipted = ["forget", str(file), str(gone), "--receipt", str(receipt)]
+    assert run([*receipted, "-o", str(other)]) == 0
+    writer = writer_of(file)
+    writer.submit(order([ROWS[0]])).result(30)
+    killed(writer)
+    content, where = file.read_bytes(), log.path_of(file)
+    entire = where.read_bytes()
+    mark = log.read(where)[0]
+    incomplete = entire[: log.HEAD] + mark + b"the beginning of a frame"
+    foreign = entire.replace(mark, MARK)  # as after a kill between the file and its new log
+    for content_of_log in (entire, incomplete, foreign):
+        where.write_bytes(content_of_log)
+        for command in (
+            ["forget", str(file), str(gone), "--receipt", str(tmp_path / "new.json")],
+            ["forget", str(file), str(gone), "-o", str(tmp_path / "new.model")],
+            ["update", str(file), str(gone)],
+            ["verify", str(receipt), str(file)],
+            ["merge", str(other), str(other), "-o", str(file)],
+            ["fit", str(data), "--target", "rich", "--naive", "-o", str(file)],
+        ):
+            capsys.readouterr()
+            assert run(command) == 1
+            error = capsys.readouterr().err
+            assert f"its log {where} has changes of `naively serve`" in error
+            assert f"start `naively serve {file}`" in error
+        assert file.read_bytes() == content
+    assert not (tmp_path / "new.json").exists()
+    assert not (tmp_path / "new.model").exists()
+    where.write_bytes(entire)
+    assert run(["inspect", str(file)]) == 0
+    assert "before you forget, verify or update" in capsys.readouterr().err
+    writer_of(file).stop()
+    receipt.unlink()
+    assert run(receipted) == 0
+    assert run(["verify", str(receipt), str(file)]) == 0
+    again = writer_of(file)
+    assert again.state.model == model_files.load(file).model == expected([])
+    assert again.state.number == 2  # one learned, and one forgotten by the command
+    again.stop()
+    where.write_text("a log of another program")
+    assert run(["update", str(file), str(gone)]) == 0
+    where.unlink()
+    last = writer_of(file)
+    assert last.state.number == 3
+    last.stop()
 
 
 def test_one_program_writes_at_a_time(file):
@@ -300,7 +352,7 @@ def test_one_program_writes_at_a_time(file):
     writer_of(file).stop()
 
 
-def test_a_full_disk_refuses_and_loses_nothing(file):
+def test_a_full_disk_refuses_and_loses_nothing(file, caplog):
     resource = pytest.importorskip("resource", reason="files cannot be kept small here")
     writer = writer_of(file)
     writer.submit(order([row(1)])).result(30)
@@ -313,6 +365,9 @@ def test_a_full_disk_refuses_and_loses_nothing(file):
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert isinstance(refused, RefusedError)
     assert (refused.status, writer.state.number) == (503, 1)
+    problem = "the disk does not take changes: File too large"
+    assert refused.message == problem
+    assert caplog.messages == [f"{log.path_of(file)}: {problem}"]
     assert log.path_of(file).stat().st_size == size
     writer.submit(order([row(3)])).result(30)
     killed(writer)
@@ -510,7 +565,8 @@ def test_rows_without_a_label_that_were_never_learned_are_not_forgotten(file):
         assert refused.status == 409
         assert refused.message.startswith("row 1: ")
         assert "1 row without a label" in refused.message
-    writer.submit(order([bare, row(1)])).result(30)
+    learned = writer.submit(order([row(1), bare])).result(30)
+    assert learned.warnings == ["row 2 has no label: skipped"]
     found = writer.submit(order([bare, row(1)], "forget")).result(30)
     assert (found.rows, found.unlabelled) == (1, 1)
     assert writer.submit(order([bare, row(1)], "forget")).exception(30).status == 409

@@ -20,8 +20,8 @@ from naively.model.model import Model
 from naively.model.multilabel import Multilabel
 from naively.model.weighed import Weighed
 from naively.predictor import Predictor
-from naively.serve.log import LogError
-from naively.serve.store import pending
+from naively.serve.log import LogError, holds_rows, path_of
+from naively.serve.store import pending, with_a_change
 from naively.storage import atomic, model_files, named_parts
 from naively.storage.digest import digest
 from naively.storage.model_files import Saved
@@ -35,6 +35,7 @@ TEXT = "text"
 
 def write(saved: Saved, path: Path) -> None:
     """Write a model file, which `naively.load` can read; call it within `atomic.alone`."""
+    check_log(path)
     with progress.doing() as show:
         show("estimating")
         model_files.save(saved, path, workers(None))
@@ -53,10 +54,11 @@ def load(path: Path, log_too: bool = False) -> Saved:
     return saved
 
 
-def load_sums(path: Path) -> Saved:
-    """Load a model that can be updated: UserError if it is not a sum over rows."""
+def load_sums(path: Path, log_too: bool = False) -> Saved:
+    """As `load`, for a model that can be updated: UserError if it is not a sum over rows."""
     saved = _read(path)
-    _note_log(saved, path)
+    if not log_too:
+        _note_log(saved, path)
     if saved.learned:
         raise UserError(
             f"{path}: a model of {saved.estimator} is trained on all rows at once, in Python: it "
@@ -93,14 +95,32 @@ def _note_log(saved: Saved, path: Path) -> None:
         return
     if changes:
         progress.note(
-            f"{path}: {counted(changes, 'change')} of `naively serve` in its log, not yet in this "
-            "file; the service writes them when it stops: if it was killed, start it once"
+            f"{path}: {counted(changes, 'change')} of `naively serve` in the log {path_of(path)} "
+            f"not in this file yet: start `naively serve {path}` and stop it, before you forget, "
+            "verify or update"
         )
 
 
-def load_table(path: Path) -> Saved:
-    """Load a model that can be trained further on tables."""
-    saved = load_sums(path)
+def check_log(path: Path) -> None:
+    """Refuse to change or to verify a model file while its log has rows.
+
+    They may not be in the file, and the next start of `naively serve` would add them to it.
+    """
+    try:
+        if not path.exists() or not holds_rows(path):
+            return
+    except (OSError, LogError) as error:
+        raise UserError(f"the log of `naively serve` cannot be read: {error}") from None
+    raise UserError(
+        f"{path}: its log {path_of(path)} has changes of `naively serve` that are not in this "
+        f"file: start `naively serve {path}`, unless it is running, and stop it; then run this "
+        "again"
+    )
+
+
+def load_table(path: Path, log_too: bool = False) -> Saved:
+    """As `load`, for a model that can be trained further on tables."""
+    saved = load_sums(path, log_too)
     if saved.model.schema.reasons is None:
         raise UserError(
             f"{path}: a model of {saved.estimator} was trained on arrays in Python; "
@@ -129,14 +149,15 @@ def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
     """
     waiting = "waiting until that program has stopped (Ctrl-C: do not change the file)"
     with atomic.alone(output, lambda: progress.note(f"{output}: {IN_USE}; {waiting}")):
+        check_log(path)
         current = saved
         in_place = output.exists() and output.samefile(path)
         if in_place and model_files.stamp_of(path) != saved.stamp:
-            current = load_table(path)
+            current = load_table(path, log_too=True)
         if current.model.target != saved.model.target:
             raise UserError(f"{path}: another program wrote a model of another target there; run "
                             "this again")  # fmt: skip
-        yield current
+        yield with_a_change(current)
 
 
 def merged(paths: Sequence[Path]) -> Saved:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -13,7 +13,7 @@ from naively.cli import progress
 from naively.cli.errors import UsageError, UserError
 from naively.cli.terminal import clean, new_table, with_notes
 from naively.core.markup import counted
-from naively.model.model import Model
+from naively.model.model import NEVER, Model
 from naively.rendering import size_in_words
 from naively.storage import named_parts
 from naively.storage.model_files import ModelFileError, Saved
@@ -107,16 +107,28 @@ def to_forget(saved: Saved, parts: list[str] | None, rows: bool) -> list[str]:
     return parts
 
 
-def forget(saved: Saved, parts: list[str], rows: Model | None) -> Model:
-    """Forget parts, or only `rows` of them; returns a model of what was forgotten."""
+def forget(
+    saved: Saved, parts: list[str], rows: Model | None,
+    located: Callable[[Model], str | None] | None = None,
+) -> Model:  # fmt: skip
+    """Forget parts, or only `rows` of them; returns a model of what was forgotten.
+
+    If that is refused, `located` of the model of the part may return a message with the row.
+    """
     try:
         return named_parts.forget(saved, dict.fromkeys(parts, rows))
     except ModelFileError:
         raise
     except ValueError as error:
+        message = str(error)
+        if located is not None and message.startswith(NEVER):
+            (name,) = parts
+            part = saved.parts.get(name)
+            model = saved.model if part is None else named_parts.model_of(name, part)
+            message = located(model) or message
         if parts == [REST] and saved.parts:
-            raise UserError(f"{error}; if they are in a named part, name it with --part") from None
-        raise
+            message += "; if they are in a named part, name it with --part"
+        raise UserError(message) from None
 
 
 def forgotten(saved: Saved, parts: list[str]) -> int:

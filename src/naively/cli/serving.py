@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -72,6 +73,7 @@ def run(
     except OSError as error:
         busy = "; choose another one with --port" * (error.errno == errno.EADDRINUSE)
         raise UserError(f"{host}:{port}: {error.strerror or error}{busy}") from None
+    logging.basicConfig(format="naively: %(message)s")
     with listener:
         service = service_of(path, token, read_only, limits)
         app.warm(service.state, None if service.writer is None else service.writer.changer)

@@ -25,6 +25,7 @@ from naively.io.formats.documents import FILE, LABEL, TEXTS
 from naively.io.inputs import MISSING, Task, task_of
 from naively.io.sources import FORMATS, Source, open_source
 from naively.model.model import Model
+from naively.storage import atomic
 from naively.storage.model_files import SERVED, Saved
 from naively.tables.counting import like as structure_of
 from naively.tables.counting import other_columns
@@ -347,6 +348,8 @@ def check_output(output: Path, data: Sequence[str], query: Query = NO_QUERY) -> 
         raise UserError(f"{output}: you may not write in {str(folder)!r}; choose another")
     if not output.exists():
         return
+    if not atomic.in_use(output):  # else the log is checked when that program has stopped
+        models.check_log(output)
     for source in data:
         has_format = any(part in FORMATS for part in output.name.lower().split(".")[1:])
         inside = has_format and Path(source).is_dir() and output.parent.samefile(source)

@@ -32,6 +32,7 @@ from naively.model.decisions import DecisionRule, likeliest
 from naively.model.model import Model
 from naively.model.posterior import Posterior
 from naively.predictor import Compared, Predictor
+from naively.serve.state import Changer, NeverLearnedError
 from naively.storage.model_files import Saved
 from naively.tables.learning import (
     ALL_OTHERS,
@@ -397,6 +398,24 @@ def _as_first(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
 def learned_alone(saved: Saved, source: Opened, spec: TrainingSpec) -> Model:
     """Train a model on the rows that another one is to forget, with the same schema."""
     return _learned("forgetting", source, spec, saved.model)[0]
+
+
+def first_never_learned(model: Model, source: Opened, spec: TrainingSpec) -> str | None:
+    """The message that names the first row of files that a model cannot forget.
+
+    None if the rows cannot be read again, as those of a pipe.
+    """
+    changer, n_earlier = Changer(spec), 0
+    try:
+        for task in source.tasks():
+            table = pa.Table.from_batches([task()])
+            model = changer.forget(model, table).model
+            n_earlier += table.num_rows
+    except NeverLearnedError as error:
+        return f"{source.name}, row {n_earlier + error.row:,}: {error}"
+    except (OSError, ValueError):
+        pass
+    return None
 
 
 def _learned(

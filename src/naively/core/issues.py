@@ -76,7 +76,9 @@ class Issue:
 
 def brief(example: object) -> str:
     """Return a value as Python writes it; of a long text, the first 60 characters."""
-    return repr(example[:60] if isinstance(example, str) else example)
+    text = repr(example[:60] if isinstance(example, str) else example)
+    is_infinite = str(example).lower() in ("inf", "-inf")  # such as 1e999 in JSON
+    return f"{text} (infinite, or too large)" if is_infinite else text
 
 
 # ---- remarks -------------------------------------------------------------------------------------

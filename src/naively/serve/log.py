@@ -96,6 +96,22 @@ def read(path: Path) -> tuple[bytes, list[Entry], int]:
     return mark, entries, position
 
 
+def holds_rows(model: Path) -> bool:
+    """Whether there is a log beside a model file that holds rows, perhaps of an incomplete frame.
+
+    Raises
+    ------
+    LogError : if the log is damaged.
+    OSError : if it cannot be read.
+    """
+    path = path_of(model)
+    with suppress(FileNotFoundError):
+        if path.read_bytes().startswith(MAGIC):  # else a file of another program
+            _, entries, size = read(path)
+            return path.stat().st_size > size or any(entry.rows for entry in entries)
+    return False
+
+
 class Log:
     """A log that is open for writing.
 

@@ -19,11 +19,12 @@ from naively.model.model import NEVER, Model
 from naively.model.posterior import Posterior
 from naively.predictor import Predictor
 from naively.statistics.base import InvalidValueError
+from naively.tables import values
 from naively.tables.answers import Answer
 from naively.tables.learning import TrainingSpec, updated
 from naively.tables.names import new_classes
 from naively.tables.one_pass import learn
-from naively.tables.targets import with_typed_labels
+from naively.tables.targets import coded, with_typed_labels
 
 What = Literal["learn", "forget"]
 
@@ -43,6 +44,14 @@ class RefusedError(Exception):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status, self.message = status, message
+
+
+class NeverLearnedError(ValueError):
+    """Rows to forget are no training rows; `row` is the number of the first one, from 1."""
+
+    def __init__(self, row: int, message: str) -> None:
+        super().__init__(message)
+        self.row = row
 
 
 class Changed(NamedTuple):
@@ -82,45 +91,69 @@ class Changer:
         """
         if what == "forget":
             try:
-                return self._forget(model, table)
-            except ValueError as error:
-                if str(error).startswith(NEVER):
-                    raise self._refusal(model, table, str(error)) from None
-                raise
+                return self.forget(model, table)
+            except NeverLearnedError as error:
+                raise RefusedError(409, f"row {error.row}: {error}") from None
         part = self._counted(model, table)
         if model.family.keeps and len(model.classes) and model.structure is None:
             model.posterior(SPARE)  # its structure must not depend on the grouping of changes
         changed, issues = updated(model, part)
         issues = changed.schema.invalid_values(part.unread, "used") + issues
         messages = [str(issue) for issue in issues]
+        if part.unlabelled:
+            messages.append(self._unlabelled(table, part.unlabelled))
         if remark := new_classes(model.classes.tolist(), part.classes.tolist()):
             messages.append(f"{remark}; if this is a mistake, POST these rows to /forget")
         return Changed(changed, part.rows, part.unlabelled, messages)
+
+    def _unlabelled(self, table: pa.Table, count: int) -> str:
+        """The warning of rows without a label."""
+        column = values.flat(table.column(self.spec.target))
+        classes, codes = coded(column, self.spec.columns.missing)
+        row = 1 + int((codes == len(classes)).argmax())
+        if count == 1:
+            return f"row {row} has no label: skipped"
+        return f"{count:,} rows have no label: skipped; the first is row {row}"
 
     def _counted(self, model: Model, table: pa.Table) -> Model:
         """A model of these rows alone."""
         tasks = [*map(task_of, table.combine_chunks().to_batches())]
         return with_typed_labels(learn(tasks, self.spec, 1, model)[0])
 
-    def _forget(self, model: Model, table: pa.Table) -> Changed:
+    def forget(self, model: Model, table: pa.Table) -> Changed:
+        """Forget rows; returns a new model.
+
+        Raises
+        ------
+        NeverLearnedError : if they are no training rows.
+        ValueError : if they cannot be read as training rows.
+        """
+        try:
+            return self._forgotten(model, table)
+        except ValueError as error:
+            if str(error).startswith(NEVER):
+                raise self._first(model, table, str(error)) from None
+            raise
+
+    def _forgotten(self, model: Model, table: pa.Table) -> Changed:
         part, changed = self._counted(model, table), model.copy()
         changed.forget(part)
         return Changed(changed, part.rows, part.unlabelled, [])
 
-    def _refusal(self, model: Model, table: pa.Table, problem: str) -> RefusedError:
+    def _first(self, model: Model, table: pa.Table, problem: str) -> NeverLearnedError:
         """The error that names the first row that cannot be forgotten, found by bisection."""
         problems = {table.num_rows: problem}
 
         def is_refused(rows: int) -> bool:
             try:
-                self._forget(model, table.slice(0, rows))
+                self._forgotten(model, table.slice(0, rows))
             except ValueError as error:
                 if str(error).startswith(NEVER):
                     problems[rows] = str(error)
             return rows in problems
 
         row = 1 + bisect_left(range(1, table.num_rows), True, key=is_refused)
-        return RefusedError(409, f"row {row}: {problems[row]}")
+        return NeverLearnedError(row, problems[row])
 
 
 # ---- state ---------------------------------------------------------------------------------------

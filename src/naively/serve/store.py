@@ -40,7 +40,7 @@ class Pending:
 
     Attributes
     ----------
-    number : int, the number of changes in the model file.
+    number : int, the number of changes in the model file since it was first served.
     mark : bytes, of the model file; empty if it has none.
     log_mark : bytes, the mark of the log; empty if there is no log.
     entries : of the log.
@@ -90,6 +90,14 @@ def pending(path: Path, saved: Saved) -> Pending:
             "belong to, or move the log away to go on without them"
         )
     return Pending(number, mark, log_mark, entries, size, log_path.stat().st_size - size)
+
+
+def with_a_change(saved: Saved) -> Saved:
+    """Count a change by another command, so that a served model has a state of its own."""
+    marks, _, number = saved.extra.get(SERVED, "").rpartition(" ")
+    if not number.isdecimal():
+        return saved
+    return replace(saved, extra={**saved.extra, SERVED: f"{marks} {int(number) + 1}"})
 
 
 class Store:

@@ -24,7 +24,7 @@ import pyarrow as pa
 from naively.model.model import Model
 from naively.serve.arrow import stream_of
 from naively.serve.checks import check_types
-from naively.serve.log import Entry
+from naively.serve.log import Entry, path_of
 from naively.serve.state import Changed, Changer, RefusedError, State, What
 from naively.serve.store import Pending, ReplacedError, Store
 from naively.storage.model_files import Saved
@@ -270,7 +270,8 @@ class Writer:
         except ReplacedError as error:
             LOGGER.warning("%s", error)
         except OSError as error:
-            LOGGER.error("the model could not be written: %s", error)
+            path, reason = self.store.path, error.strerror or error
+            LOGGER.error("%s: the model could not be written: %s", path, reason)
 
     def _commit(self, orders: Iterable[Order]) -> None:
         """Apply changes as one group; a change that fails is refused without the others."""
@@ -316,9 +317,10 @@ class Writer:
         try:
             self.store.append([change.entry for change in changes])
         except OSError as error:
-            LOGGER.error("%s: %s", BROKEN, error)
+            problem = f"{BROKEN}: {error.strerror or error}"
+            LOGGER.error("%s: %s", path_of(self.store.path), problem)
             for change in changes:
-                change.order.done.set_exception(RefusedError(503, f"{BROKEN}: {error}"))
+                change.order.done.set_exception(RefusedError(503, problem))
             return
         self.state = state
         for change in changes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from naively.cli import arguments
@@ -39,18 +40,20 @@ def forget(
     if receipt is not None:
         receipts.check_new(receipt, output)
         sources.check_output(receipt, data, options)
-    saved = models.load_table(model)
     sources.check_output(output, data, options)
+    saved = models.load_table(model, log_too=True)
     models.note_in_use(output)
     reads = bool(data) or options.sql is not None
     parts = parting.to_forget(saved, part, reads)
-    rows = None
+    located = rows = None
     if reads or part is None:
         source, spec = sources.opened_to_learn(saved, data, options)
         rows = work.learned_alone(saved, source, spec)
+        if options.sql is None:
+            located = partial(work.first_never_learned, source=source, spec=spec)
     with models.changing(saved, model, output) as current:
         before = digest(current.model)
-        removed = parting.forget(current, parts, rows)
+        removed = parting.forget(current, parts, rows, located)
         names = receipts.Named(model, output, data, part or [])
         with receipts.written(receipt, before, removed, current.model, names):
             models.write(current, output)
@@ -90,7 +93,8 @@ def verify(
     from naively.cli.results import receipts
 
     content = receipts.read(receipt)
-    saved = models.load_table(model)
+    models.check_log(model)
+    saved = models.load_table(model, log_too=True)
     rows = None
     if data:
         options = arguments.ChangeOptions(weight=weight, format=format, label=label)

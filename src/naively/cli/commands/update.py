@@ -50,11 +50,11 @@ def update(
     from naively.storage import named_parts
 
     parting.check(part, replace, keep)
-    saved = models.load_table(model)
-    if evaluate and saved.multilabel:
-        raise UsageError("--evaluate is for models that give each row one label")
     output = options.output or model
     sources.check_output(output, data, options)
+    saved = models.load_table(model, log_too=True)
+    if evaluate and saved.multilabel:
+        raise UsageError("--evaluate is for models that give each row one label")
     models.note_in_use(output)
     source, spec = sources.opened_to_learn(saved, data, options)
     fitted = work.fit(source, spec, saved.model, evaluate)
