@@ -884,6 +884,12 @@ def test_what_cannot_be_shown_is_not_shown():
     assert "correlation" not in said
     assert "used by AutoBayes alone: day (dates or times)" in said
     assert found.verdict["recommendation"].endswith("it alone uses day")
+    identified = {**table, "n": np.arange(300), "code": [f"k{k}" for k in range(300)]}
+    found = diagnose(identified, y)
+    said = " ".join(str(found).split())
+    assert "used by AutoBayes alone: n (looks like an identifier: whole numbers" in said
+    assert "left out: code (looks like an identifier: a different value in each row)" in said
+    assert [*AutoBayes().fit(identified, y).model_.schema.skipped] == ["code"]  # as `fit` does
     few = diagnose({name: values[:14] for name, values in table.items()}, y[:14])
     assert "So few rows (14) could show only a very strong dependence." in few.recommendation
     single = str(diagnose({"a": rng.normal(size=60) + y[:60]}, y[:60]))

@@ -343,7 +343,7 @@ def examine(
         | dict.fromkeys(text_terms, "words"),
         numbers=numbers,
         levels=tuple(levels),
-        left_out=schema.skipped,
+        left_out=schema.skipped | ({} if pooled is None else pooled.skipped),
         invalid={name: item.count for name, item in invalid.items()},
         untested=tuple(item.name for item in columns if item not in selected),
         words={
