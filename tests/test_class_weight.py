@@ -1,6 +1,7 @@
 """Class weights change the class prior alone."""
 
 import copy
+import json
 import re
 from pathlib import Path
 
@@ -148,19 +149,32 @@ def test_the_command_line_says_what_is_wrong(said, problem, table, tmp_path, cap
     assert problem in capsys.readouterr().err
 
 
-def test_the_baseline_of_new_rows_is_the_prior_in_use(tmp_path, monkeypatch, capsys):
-    """In cross-validation it is the class frequencies, whatever the prior."""
+def test_the_baseline_is_the_class_frequencies_whatever_the_prior(tmp_path, monkeypatch, capsys):
+    """Of new rows it was the class prior: `balanced` made it worse, and the model look better."""
     monkeypatch.chdir(tmp_path)
     lines = [f"{k % 7},{'ab'[k % 5 == 0]}" for k in range(100)]
     Path("t.csv").write_text("\n".join(["x,y", *lines]) + "\n")
-    for options, prior in (
-        ([], "class frequencies"),
-        (["--class-weight", "balanced"], "class prior"),
-    ):
-        assert run(["fit", "t.csv", "-t", "y", "-o", "m", "--naive", *options]) == 0
-        said = " ".join(capsys.readouterr().out.split())
-        assert "always predict a, with the class frequencies as probabilities" in said
-        assert re.search(r"log-loss [0-9.]+ 0\.5004", said)  # the entropy of 80 and 20
-        assert run(["evaluate", "m", "t.csv"]) == 0
-        said = " ".join(capsys.readouterr().out.split())
-        assert f"always predict a, with the {prior} as probabilities" in said
+    fit = ["fit", "t.csv", "-t", "y", "-o", "m", "--naive"]
+    for options in ([], ["--class-weight", "balanced"], ["--prior", "uniform"]):
+        for command in ([*fit, *options], ["evaluate", "m", "t.csv"]):
+            assert run(command) == 0
+            said = " ".join(capsys.readouterr().out.split())
+            assert "always predict a, with the class frequencies as probabilities" in said
+            assert re.search(r"log-loss [0-9.]+ ± [0-9.]+ 0\.5004", said)  # entropy of 80 and 20
+        assert run([*fit, *options, "--holdout", "0.2", "--json"]) == 0
+        held_out = json.loads(capsys.readouterr().out)["held_out"]
+        assert held_out["baseline_log_loss"] == pytest.approx(0.5004, abs=1e-4)
+
+
+def test_the_baseline_counts_rows_by_their_weights(tmp_path, monkeypatch, capsys):
+    """A row of weight 4 is four rows of the training data."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{k % 7},{'ab'[k % 5 == 0]},{4 if k % 5 == 0 else 1}" for k in range(100)]
+    Path("t.csv").write_text("\n".join(["x,y,w", *lines]) + "\n")
+    fit = ["fit", "t.csv", "-t", "y", "-o", "m", "--naive", "--weight", "w", "--json"]
+    assert run([*fit, "--class-weight", "a=9"]) == 0
+    trained = json.loads(capsys.readouterr().out)["cross_validation"]
+    assert run(["evaluate", "m", "t.csv", "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert trained["baseline_log_loss"] == pytest.approx(np.log(2))  # 80 and 20 * 4
+    assert scores["baseline_log_loss"] == pytest.approx(np.log(2))

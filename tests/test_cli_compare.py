@@ -84,7 +84,7 @@ def test_what_it_says(folder, capsys):
     assert not err
     found = naively.compare("data.csv", "ill", splits=2)
     for text in ("target   ill", "117 (3 without a label skipped)", "left out: planet (constant)",
-                 "alone: patient (looks like an identifier", "test rows of 2 splits",
+                 "left out: patient (looks like an identifier", "test rows of 2 splits",
                  "per column: diagonal LDA"):  # fmt: skip
         assert text in out
     lines = out.splitlines()

@@ -48,7 +48,7 @@ def test_what_it_says(folder, capsys):
     out, err = naive(capsys, "diagnose", "data.csv", "--target", "ill")
     assert not err
     for text in ("target    ill", "234 (6 without a label skipped)", "2 numeric, 3 categorical",
-                 "height × weight", "used by AutoBayes alone: patient (looks like an identifier",
+                 "height × weight", "left out: patient (looks like an identifier",
                  "left out: planet (constant)", "class prior", "naive Bayes", "tied covariance",
                  "joint table of categories", "numeric in the Gaussian models: height, weight",
                  "The naive assumption does not hold: 2 of 10 pairs", "least error  ",

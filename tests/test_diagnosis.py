@@ -278,10 +278,33 @@ def test_no_more_information_than_the_entropy_of_a_category():
     share = np.unique(ticket, return_counts=True)[1] / n
     entropy = -(share * np.log(share)).sum()
     fares, ages = (found[frozenset(("ticket", name))] for name in ("fare", "age"))
-    assert 3 < fares.marginal_excess < fares.marginal <= entropy + 1e-12
-    assert fares.excess < fares.given_class <= entropy
-    assert ages.given_class > 0.5 > 0.15 > ages.excess
-    assert ages.marginal > 0.3 > 0.1 > ages.marginal_excess
+    assert 0.3 < fares.marginal_excess < fares.marginal <= entropy
+    assert 0.2 < fares.excess < fares.given_class <= entropy
+    assert fares.p_value < 1e-9
+    assert ages.given_class > 0.1 > 0.03 > ages.excess
+    assert ages.marginal > 0.1 > 0.03 > ages.marginal_excess
+    once = diagnose({"code": [f"c{k}" for k in range(n)], "age": table["age"]}, y,
+                    columns={"code": "categorical"})  # fmt: skip
+    row = next(line for line in str(once).splitlines() if line.startswith("code × age"))
+    assert row.split()[3:] == ["·"] * 4
+    assert "· without a p-value: too few rows to compare" in str(once)
+
+
+@pytest.mark.parametrize("n_categories", [20, 150, 1000])
+def test_rare_categories_are_not_called_dependent(n_categories):
+    """Independent incomes: p-values were below 1e-5 in some per cent, or all near 1."""
+    generator = np.random.default_rng(n_categories)
+    Z = np.exp(1.5 * generator.normal(size=(300, 1000)))
+    share = 1 / np.arange(1, n_categories + 1)
+    x = generator.choice(n_categories, 300, p=share / share.sum())
+    codes = generator.integers(0, 2, 300)
+    Z[generator.random(Z.shape) < 0.05] = np.nan
+    scores = dependence.normal_scores(Z, codes, 2)
+    found = dependence.of_both(x, n_categories, scores, codes, 2)
+    assert stats.kstest(found.p_value, "uniform").pvalue > 1e-3
+    assert found.p_value.min() > 1e-5
+    assert abs((found.nats - found.chance).mean()) < 3e-3
+    np.testing.assert_array_equal(dependence.normal_scores(np.log(Z), codes, 2), scores)
 
 
 # ---- the test: right under independence, and able to see dependence -------------------------
@@ -887,6 +910,12 @@ def test_what_cannot_be_shown_is_not_shown():
     assert "correlation" not in said
     assert "used by AutoBayes alone: day (dates or times)" in said
     assert found.verdict["recommendation"].endswith("it alone uses day")
+    identified = {**table, "n": np.arange(300), "code": [f"k{k}" for k in range(300)]}
+    found = diagnose(identified, y)
+    said = " ".join(str(found).split())
+    assert "used by AutoBayes alone: n (looks like an identifier: whole numbers" in said
+    assert "left out: code (looks like an identifier: a different value in each row)" in said
+    assert [*AutoBayes().fit(identified, y).model_.schema.skipped] == ["code"]  # as `fit` does
     few = diagnose({name: values[:14] for name, values in table.items()}, y[:14])
     assert "So few rows (14) could show only a very strong dependence." in few.recommendation
     single = str(diagnose({"a": rng.normal(size=60) + y[:60]}, y[:60]))

@@ -33,6 +33,11 @@ def test_identifiers_are_in_no_file_and_have_no_influence(kind, tmp_path):
     np.testing.assert_array_equal(folds[0].log_proba, others[0].log_proba)
     assert list(model.model_.schema.skipped) == ["mail", "code"]
     assert model.feature_names_in_.tolist() == [*ROWS]
+    explanation = model.explain(ROWS[:9])  # has no contribution of them: it names the others
+    assert explanation.features == [*OTHERS]
+    for row, odds in zip(explanation, explanation.log_odds("yes", against="no")[1], strict=True):
+        lines = [line for line in row.lines("yes", against="no") if line[0] in ROWS]
+        assert {name: nats for name, _, nats in lines} == dict(zip(OTHERS, odds, strict=True))
     model.save(tmp_path / "m")
     assert b"user003" not in (tmp_path / "m").read_bytes()
     expected = model.model_.copy()

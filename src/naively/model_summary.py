@@ -191,7 +191,7 @@ class ModelSummary:
         with a description of their values.
     invalid : invalid values, by feature.
     class_entropy : entropy of the prior, in bits.
-    remedy : what may help if the class prior predicts better.
+    remedy : what may help if the baseline predicts better.
     """
 
     estimator: str
@@ -544,9 +544,9 @@ def misread(model: Model) -> dict[str, str]:
 
 
 def remedy(model: Model) -> str:
-    """Return what may help if the class prior predicts better."""
+    """Return what may help if the baseline predicts better."""
     if model.prior != Prior():
-        return ": expected, as its class prior is not the class frequencies of these rows"
+        return ": expected, as its class prior is not the class frequencies of the training data"
     schema = model.schema
     families = schema.family_of
     if any(family.name in WEIGHED_TEXTS for family in families.values()):

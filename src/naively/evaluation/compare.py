@@ -271,7 +271,7 @@ def examine(
         candidates.append(Candidate(model.name, model.use, "scikit-learn", curve))
     return Comparison(
         **rows.facts,
-        left_out=schema.skipped,
+        left_out=schema.skipped | ({} if pooled is None else pooled.skipped),
         sizes=splits.sizes,
         splits=len(splits.tests),
         candidates=candidates,

@@ -8,8 +8,8 @@ with G the likelihood ratio of "dependent in each class" against "independent in
 
 - two categorical columns: I_c from the table of counts (Wilks 1938);
 - two numeric columns, normal within the class: I_c = -½ log(1 - ρ_c²);
-- a categorical and a numeric column, normal with a mean for each category and one variance:
-  I_c = -½ log(SSW_c / SST_c), the analysis of variance.
+- a categorical and a numeric column, whose normal scores have a mean for each category and one
+  variance: I_c = -½ log(SSW_c / SST_c), the analysis of variance.
 
 With many rows, G has a χ² distribution if the features are independent given the class. With few
 rows, its mean is larger than that of χ² if expected counts are near 1, and smaller if they are far
@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from scipy.sparse import csr_array
-from scipy.special import chdtrc, digamma, gammaln, xlogy
+from scipy.special import chdtrc, digamma, gammaln, ndtri, xlogy
 
 from naively.core.exact import Float64, Int64
 from naively.core.issues import Invalid
@@ -52,6 +52,7 @@ from naively.text.documents import Documents
 CELLS = 1 << 22  # of a table of counts, above which only nonzero cells are stored
 SMALL = 30.0  # expected count, up to which the mean of G is summed term by term
 LEFT = 0.8  # share of unfinished sums, below which finished ones are dropped
+FEWEST = 2  # rows of a class, below which a category has no mean of its own
 ZERO = 1e-12  # share of a variance that is rounding error
 FLAT = 1e-15  # standard deviation that is rounding error, of numbers up to 1
 
@@ -212,8 +213,12 @@ def of_numbers(X: Float64, codes: Int64, classes: int) -> Evidence:
 def of_both(x: Int64, size: int, Z: Float64, codes: Int64, classes: int) -> Evidence:
     """Compare a categorical column with numeric ones, by analysis of variance: arrays (d,).
 
-    Degrees of freedom: Σ_c (a_c - 1), with the number of categories in class c, for classes with
-    more rows than categories in which the number varies.
+    Categories with one row of a class are taken together there: each would be a degree of freedom,
+    and explain its row. So at least half of the degrees of freedom remain for the variance within
+    categories, and information can only be lost. A single such row is left out.
+
+    Degrees of freedom: Σ_c (a_c - 1), with the number of such groups in class c, for classes in
+    which the number varies.
 
     Parameters
     ----------
@@ -232,13 +237,12 @@ def of_both(x: Int64, size: int, Z: Float64, codes: Int64, classes: int) -> Evid
         levels, group = np.unique(x[class_rows], return_inverse=True)
         coordinates = group, np.arange(len(class_rows))
         hot = csr_array((np.ones(len(class_rows)), coordinates), (len(levels), len(class_rows)))
-        count, sums = hot @ present, hot @ z
-        n, n_levels = count.sum(axis=0), (count > 0).sum(axis=0)
-        squares = (z**2).sum(axis=0)
+        count, sums, squares = _pooled(hot @ present, hot @ z, hot @ z**2)
+        n, n_levels, square = count.sum(axis=0), (count > 0).sum(axis=0), squares.sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            within = squares - np.where(count > 0, sums**2 / count, 0.0).sum(axis=0)
-            total = squares - sums.sum(axis=0) ** 2 / n
-        vary = (n_levels > 1) & (n > n_levels) & (total > ZERO * n)
+            within = square - np.where(count > 0, sums**2 / count, 0.0).sum(axis=0)
+            total = square - sums.sum(axis=0) ** 2 / n
+        vary = (n_levels > 1) & (total > ZERO * n)
         freedom = np.where(vary, n_levels - 1, 0)
         class_g, expected_g = _explained(
             n, np.where(vary, within / np.where(vary, total, 1.0), 1.0), freedom
@@ -246,6 +250,38 @@ def of_both(x: Int64, size: int, Z: Float64, codes: Int64, classes: int) -> Evid
         rows, g, mean, dof = rows + n, g + class_g, mean + expected_g, dof + freedom
         most += 2.0 * (xlogy(n, n) - xlogy(count, count).sum(axis=0))
     return Evidence(rows, g, mean, dof, most)
+
+
+def normal_scores(X: Float64, codes: Int64, classes: int) -> Float64:
+    """Transform each numeric column to Φ⁻¹(rank / (n + 1)) within each class; NaN where missing.
+
+    Mutual information does not depend on the scale, but analysis of variance does: a few large
+    values, as of incomes, would make the categories that have them differ from the others.
+
+    Parameters
+    ----------
+    X : (n, d) float64, NaN where missing.
+    codes : (n,) class of each row.
+    """
+    scores = np.full_like(X, np.nan)
+    for class_rows in _by_class(codes, classes):
+        for k, column in enumerate(X[class_rows].T):
+            present = ~np.isnan(column)
+            _, place, ties = np.unique(column[present], return_inverse=True, return_counts=True)
+            ranks = np.cumsum(ties) - (ties - 1) / 2
+            scores[class_rows[present], k] = ndtri(ranks / (len(place) + 1))[place]
+    return scores
+
+
+def _pooled(count: Float64, *sums: Float64) -> list[Float64]:
+    """Add the rare categories of each column up, in a last row, unless it is rare itself."""
+    rare = count < FEWEST
+    pooled = np.where(rare, count, 0.0).sum(axis=0)
+    enough = pooled >= FEWEST
+    return [
+        np.vstack([np.where(rare, 0.0, x), np.where(rare & enough, x, 0.0).sum(axis=0)])
+        for x in (count, *sums)
+    ]
 
 
 def _explained(n: Float64, rest: Float64, dof: Int64) -> tuple[Float64, Float64]:
@@ -323,11 +359,11 @@ class ColumnPair:
     ----------
     first, second : names of the columns.
     kind : "levels" (both categorical), "numbers" (both numeric), or "both" for one of each.
-    rows : number of rows in which neither is missing.
+    rows : number of compared rows, in which neither is missing.
     given_class : maximum likelihood estimate of I(first; second | Y), in nats; inf if one of two
         numeric columns is a function of the other.
     chance : its expected value for columns that are independent given the class, in nats.
-    dof : degrees of freedom of the test.
+    dof : degrees of freedom of the test; 0 if no class has rows enough to compare.
     p_value : of independence given the class, times the number of pairs (Bonferroni), at most 1.
     marginal : estimate of I(first; second), in nats.
     marginal_chance : its expected value for independent columns, in nats.
@@ -448,8 +484,9 @@ def _all(features: Sequence[Feature], codes: Int64, classes: int) -> list[Eviden
     for feature, k in numbers.items():
         X[:, k] = feature.values
     numeric_pairs = of_numbers(X, codes, classes)
+    Z = normal_scores(X, codes, classes) if len(numbers) < len(features) else X
     mixed_pairs = {
-        feature: of_both(feature.values, feature.levels, X, codes, classes)
+        feature: of_both(feature.values, feature.levels, Z, codes, classes)
         for feature in features
         if feature.levels
     }

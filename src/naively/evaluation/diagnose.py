@@ -343,7 +343,7 @@ def examine(
         | dict.fromkeys(text_terms, "words"),
         numbers=numbers,
         levels=tuple(levels),
-        left_out=schema.skipped,
+        left_out=schema.skipped | ({} if pooled is None else pooled.skipped),
         invalid={name: item.count for name, item in invalid.items()},
         untested=tuple(item.name for item in columns if item not in selected),
         words={
@@ -364,9 +364,10 @@ def pair_rows(pairs: Sequence[ColumnPair]) -> list[tuple[str, ...]]:
     """Table rows under `PAIR_HEADS`."""
     return [
         (
-            f"{pair.first} × {pair.second}", _nats(pair.excess),
-            f"{pair.correlation:.2f}" if pair.dependent else "·", _p(pair.p_value),
-            _nats(pair.marginal_excess), _p(pair.marginal_p_value),
+            f"{pair.first} × {pair.second}", _nats(pair.excess, pair.chance),
+            f"{pair.correlation:.2f}" if pair.dependent else "·", _p(pair.p_value, pair.chance),
+            _nats(pair.marginal_excess, pair.marginal_chance),
+            _p(pair.marginal_p_value, pair.marginal_chance),
         )
         for pair in pairs
     ]  # fmt: skip
@@ -397,6 +398,8 @@ def pair_notes(diagnosis: Diagnosis, limit: int) -> list[str]:
     shown = diagnosis.pairs[:limit]
     if any(math.isinf(pair.given_class) or math.isinf(pair.marginal) for pair in shown):
         lines.append(f"{ALL}: one of two numeric features is a function of the other")
+    if not all(pair.chance and pair.marginal_chance for pair in shown):
+        lines.append("· without a p-value: too few rows to compare")
     by_class = [
         pair for pair in diagnosis.pairs if pair.marginal_p_value < LEVEL and not pair.dependent
     ]
@@ -461,11 +464,14 @@ def rung_notes(diagnosis: Diagnosis) -> list[str]:
     return [*lines, *lists, "`naively compare` also tries scikit-learn's models"]
 
 
-def _nats(value: float) -> str:
-    if not math.isfinite(value):
-        return ALL
-    return f"{value:.4f}"
+def _nats(value: float, expected: float) -> str:
+    """Mutual information; "·" if independent features would show none, as no rows can."""
+    if not expected:
+        return "·"
+    return f"{value:.4f}" if math.isfinite(value) else ALL
 
 
-def _p(value: float) -> str:
+def _p(value: float, expected: float) -> str:
+    if not expected:
+        return "·"
     return "<1e-9" if value < 1e-9 else f"{value:.2g}"

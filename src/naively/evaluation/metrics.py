@@ -27,6 +27,7 @@ from naively.core.workers import SERIAL
 from naively.evaluation.calibration import Reliability, by_probability
 from naively.model.decisions import DecisionRule, positive_class
 from naively.model.model import Model
+from naively.model.prior import Prior
 from naively.statistics.base import Batch
 from naively.statistics.powers import Moments, class_weights, sum_powers
 
@@ -297,8 +298,8 @@ class Scores:
     unknown : weight of the rows whose label is not a class of the model: each counts as an error.
     accuracy : share of rows whose label was the most probable one.
     log_loss : mean -log P(label | x) in nats, without unknown rows.
-    baseline_log_loss : log-loss of the class prior; in cross-validation, of the class frequencies
-        of all rows.
+    baseline_log_loss : log-loss of the class frequencies of the training data, whatever the prior
+        of the model; in cross-validation, of all rows.
     brier : mean Σ_c (P(c | x) - I(c = label))², from 0 to 2; NaN if not known.
     baseline_accuracy : accuracy of the majority class of the same rows.
     calibration : Reliability of the predicted classes; None for multilabel predictions.
@@ -360,7 +361,7 @@ class Scores:
 
     @property
     def worse_than_prior(self) -> bool:
-        """Whether the labels are clearly more likely by the class prior than by the model."""
+        """Whether the labels are clearly more likely by the baseline than by the model."""
         return (self.rows - self.unknown) * (self.log_loss - self.baseline_log_loss) > REFUTED
 
     @property
@@ -431,7 +432,7 @@ class Tally:
     Parameters
     ----------
     classes : (C,) labels.
-    log_prior : (C,) log of the class prior, the baseline; None if there is none.
+    log_prior : (C,) log of the class frequencies, the baseline; None if there is none.
     majority : position of the majority class of the training rows; None for that of the rows added.
     positive : position of the positive class; None if there is none.
     ranked : positions of classes to rank the rows by, each against all others; by default the
@@ -458,13 +459,10 @@ class Tally:
         cls, model: Model, positive: int | None = None, ranked: Sequence[int] = ()
     ) -> Self:
         """A tally for a model; by default, of two classes the one with less weight is positive."""
-        weight = model.class_weight.rounded()
         if positive is None:
-            positive = positive_class(weight)
-        with np.errstate(divide="ignore"):
-            log_prior = np.log(model.posterior().class_prior)
-        most_frequent = int(weight.argmax()) if len(weight) else None
-        return cls(model.classes, log_prior, most_frequent, positive, ranked)
+            positive = positive_class(model.class_weight.rounded())
+        frequencies = Prior().estimate(model.class_weight, model.classes)
+        return cls.beside(model.classes, frequencies, positive, ranked)
 
     @classmethod
     def beside(
@@ -474,7 +472,8 @@ class Tally:
         """A tally beside the baseline of these class frequencies, (C,)."""
         with np.errstate(divide="ignore"):
             log_prior = np.log(frequencies)
-        return cls(classes, log_prior, int(frequencies.argmax()), positive, ranked)
+        most_frequent = int(frequencies.argmax()) if len(frequencies) else None
+        return cls(classes, log_prior, most_frequent, positive, ranked)
 
     def add(
         self, truth: Int64, log_proba: Float64 | None, predicted: Int64 | None = None, *,

@@ -155,9 +155,9 @@ class OutOfFold:
         )
 
 
-def baseline_note(most_frequent: str, prior: str = "class frequencies") -> str:
+def baseline_note(most_frequent: str) -> str:
     """Explain the baseline of accuracy and log-loss."""
-    return f"baseline: always predict {most_frequent}, with the {prior} as probabilities"
+    return f"baseline: always predict {most_frequent}, with the class frequencies as probabilities"
 
 
 def score_table(scores: Scores, title: str, notes: Sequence[str]) -> Table:

@@ -20,6 +20,7 @@ from naively.families.text.weighed_text import WeighedText
 from naively.model.schema import Block, Schema
 from naively.rendering import Count
 from naively.tables.encoding import encode_part
+from naively.tables.identifiers import columns_without
 from naively.tables.inference import ColumnOptions, infer
 
 COUNTS: dict[str, Callable[[int, int], int]] = {
@@ -197,14 +198,18 @@ def has_text(rule: Schema) -> str | None:
 
 
 def weighed(options: ColumnOptions, rows: LabelledRows, rule: Schema) -> Schema | None:
-    """All columns in the one block of `AutoBayes`; None if it is not tried on them."""
+    """The columns that `AutoBayes` uses, in its one block; None if it is not tried on them."""
     if unweighed(options, rows, rule):
         return None
     texts = tuple(str(name) for name, family in options.families.items() if family == Text())
     skipped = {name: "skip" for name, family in options.families.items() if family == "skip"}
     whole_options = replace(options, families=skipped, whole=Pooled(text=texts))
     schema = infer(whole_options, rows.table, (rows.classes, rows.codes)).varying
-    return schema if schema.blocks else None
+    if not schema.blocks:
+        return None
+    X, _ = encode_part(schema.parts[0], rows.table, schema)
+    without_identifiers = columns_without(schema, X, None)
+    return schema if without_identifiers is None else without_identifiers[0]
 
 
 def ladder(

@@ -40,6 +40,7 @@ from naively.rendering import (
 from naively.statistics.sample import ALL
 from naively.tables import values
 from naively.tables.encoding import encode
+from naively.tables.identifiers import IDENTIFIER
 from naively.tables.learning import TrainingSpec, labelled, weights_of
 from naively.tables.names import no_column
 from naively.tables.one_pass import Held
@@ -483,9 +484,10 @@ def most_rows(batch: pa.RecordBatch | pa.Table) -> int:
 def unused(columns: dict[str, str], users: Sequence[str]) -> list[str]:
     """Return lines about columns that models leave out, by reason.
 
-    `users` are models that use them nevertheless, but for constants and those that were skipped.
+    `users` are models that use them nevertheless, but for constants, texts that differ in each row,
+    and columns that were skipped.
     """
-    useless = SPECIFIED.text, CONSTANT.text, NO_VALUES.text
+    useless = SPECIFIED.text, CONSTANT.text, NO_VALUES.text, IDENTIFIER.text
     skipped = {name: reason for name, reason in columns.items() if reason in useless}
     others = {name: reason for name, reason in columns.items() if name not in skipped}
     what = f"used by {' and '.join(users)} alone" if users else "left out"

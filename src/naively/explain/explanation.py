@@ -252,7 +252,8 @@ class Explanation(Explanations[RowExplanation]):
     Attributes
     ----------
     classes : (C,) the labels.
-    features : list of d names, or None.
+    features : list of d names, in the order of `contributions`, or None. Columns that the model
+        leaves out are not among them.
     prior : (n, C) log π_c, plus the bias of each class if the model has one.
     mixing : (n, C) what prior mixing of texts adds to the score of each class; 0 without texts.
     contributions : (n, C, d) of each feature to the score of each class; or (n, C, K) of each
@@ -300,8 +301,8 @@ class Explanation(Explanations[RowExplanation]):
 
         Returns
         -------
-        ((n,) of the prior, (n, d) of the features or (n, K) of the blocks, (n,) of prior mixing);
-        NaN where both classes have probability 0.
+        ((n,) of the prior, (n, d) of `features` or (n, K) of `blocks`, (n,) of prior mixing); NaN
+        where both classes have probability 0.
         """
         a, b = compared(self.joint, self.prior, self.codes, self.classes, label, against)
         rows = np.arange(len(self))

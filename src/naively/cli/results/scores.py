@@ -17,7 +17,6 @@ from naively.evaluation.metrics import Decision, RuleScores, Scores
 from naively.evaluation.out_of_fold import baseline_note, with_error
 from naively.model.decisions import DecisionRule
 from naively.model.model import Model
-from naively.model.prior import Prior
 from naively.model_summary import remedy
 from naively.rendering import rows_in_words
 from naively.storage.model_files import Saved
@@ -187,7 +186,7 @@ def _mistakes(scores: Scores, names: list[str]) -> Table:
 
 
 def comparison(scores: Scores, model: Model) -> Group:
-    """The scores beside those of the class prior."""
+    """The scores beside those of the baseline."""
     majority = clean(model.classes[model.class_weight.rounded().argmax()], 30)
     table = new_table("", "model", "baseline")
     table.columns[1].style = "bold"
@@ -211,10 +210,9 @@ def comparison(scores: Scores, model: Model) -> Group:
         average = (ranking.average_precision(), ranking.prevalence)
         table.add_row("average precision", *(f"{value:.4f}" for value in average))
         of_ranking = "baseline of AUC and average precision: a random ranking"
-    prior = "class frequencies" if model.prior == Prior() else "class prior"
     return with_notes(
         table,
-        f"±: standard error; {baseline_note(majority, prior)}",
+        f"±: standard error; {baseline_note(majority)}",
         calibration.note,
         of_ranking,
         "Brier score: summed over the classes; of two, twice that of scikit-learn",
