@@ -64,8 +64,9 @@ def odd_labels(model: Model) -> Iterator[str]:
             f"{numbers:,} of the labels of {clean(model.target)!r} are numbers, and each is a "
             "class of its own: if they measure something, cut them into ranges"
         )
-    once = [names[k] for k in np.flatnonzero(model.class_weight.rounded() == 1.0).tolist()]
-    if 0 < len(once) < len(names):
+    weights = model.class_weight.rounded()
+    once = [names[k] for k in np.flatnonzero(weights == 1.0).tolist()]
+    if weights.sum() == model.rows and 0 < len(once) < len(names):
         have = "classes {} have a single row each" if once[1:] else "class {} has a single row"
         yield f"{have.format(few(once))}: if this is a typing error, correct the label"
     if (label_list := _several(names)) and _has_texts(model):
@@ -299,11 +300,11 @@ def evaluate(
     models.notes(issue for issue in predictor.issues if issue.kind != "absent")
     if training.recognised:
         progress.note(
-            f"{source.name}: {training.equal:,} of {counted(training.rows, 'row')} are equal to "
-            "training rows, on which scores are too good; `naively inspect` shows those of "
+            f"{source.name}: {training.equal:,} of {counted(training.rows, 'row')} that were "
+            "looked up are equal to training rows, on which scores are too good; `naively inspect` shows those of "
             "cross-validation"
         )
-    elif _counted_alike(scores, model):
+    elif not training.recognisable and _counted_alike(scores, model):
         progress.note(
             f"{source.name}: each class has as many rows as in training; if these are the training "
             "rows, the scores are too good"

@@ -82,7 +82,7 @@ def largest(odds: Iterable[float]) -> float:
 
 def length(odds: float, widest: float, longest: int = LONGEST) -> int:
     """Return the length of a bar in characters."""
-    share = 1.0 if abs(odds) >= widest else abs(odds) / widest
+    share = abs(odds) / widest if abs(odds) < widest else 1.0
     return round(share * longest)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,10 @@ SHORT = 100_000
 """so many characters of text, a model with weights is trained again for each fold."""
 BEYOND = 3.0
 """Standard deviations above the expected number of equal rows, by which rows are recognised."""
+RARE = 0.5
+"""Share of new rows that are equal to a training row, below which training rows are recognised."""
 HONEST = "--holdout, or out_of_fold(X, y) in Python, avoids this"
-"""What repeats the selection without the test rows."""
+"""What avoids optimistic scores: the selection is repeated without the test rows."""
 
 
 def cross_validation(model: Model, ranked: Sequence[int] = ()) -> Scores | None:
@@ -118,15 +121,28 @@ class TrainingRows:
     def recognised(self) -> bool:
         """Whether more rows are equal to training rows than new rows would be by chance.
 
-        A new row is equal to one with a probability of 1 - n₁ / n, where n₁ of n training rows
-        have no duplicate (Good 1953).
+        A new row is equal to one with a probability of about 1 - n₁ / n, with variance
+        (n₁ + 2 n₂) / n², where n₁ of n training rows have no duplicate, and 2 n₂ have one
+        (Good 1953).
         """
-        if not self.equal:
-            return False
-        n_once, n = ((self._counts > 0) & (self._counts <= 1)).sum(), self._counts.sum()
-        share = max(0.0, 1.0 - n_once / n)
-        expected = share * self.rows
-        return bool(self.equal > expected + BEYOND * math.sqrt(expected * (1.0 - share)))
+        share, variance = self._share_by_chance
+        deviation = math.sqrt(self.rows * share * (1.0 - share) + self.rows**2 * variance)
+        return self.equal > self.rows * share + BEYOND * deviation
+
+    @property
+    def recognisable(self) -> bool:
+        """Whether new rows are rarely equal to training rows, which the model stores."""
+        return self.has_rows and self._share_by_chance[0] < RARE
+
+    @cached_property
+    def _share_by_chance(self) -> tuple[float, float]:
+        """The share of new rows that are equal to a training row, and its variance."""
+        if not self.has_rows:
+            return 1.0, 0.0
+        counts = self._counts[self._counts > 0]
+        times = np.rint(counts / counts.min())  # all rows may have the same weight
+        once, twice, n = (times == 1).sum(), (times == 2).sum(), times.sum()
+        return 1.0 - float(once / n), float((once + 2 * twice) / n**2)
 
 
 def _keys(codes: npt.NDArray[Any], levels: Sequence[Levels]) -> UInt64:

@@ -172,11 +172,13 @@ def score_table(scores: Scores, title: str, notes: Sequence[str]) -> Table:
     loss = with_error(scores.log_loss, scores.log_loss_standard_error, 4)
     baseline_loss = scores.baseline_log_loss
     rows.append(["log-loss", loss, "·" if math.isnan(baseline_loss) else f"{baseline_loss:.4f}"])
-    notes = [f"±: standard error; {notes[0]}", *notes[1:]]
+    notes = [*notes]
     if (calibration := scores.calibration) is not None:
         error = with_error(100 * calibration.error, 100 * calibration.standard_error, 1, "%")
         rows.append(["calibration error (ECE)", error, ""])
         notes.insert(1, calibration.note)
+    if any("±" in cell for _, cell, _ in rows):
+        notes[0] = f"±: standard error; {notes[0]}"
     return Table(title, [title, "model", "baseline"], rows, 1, notes)
 
 

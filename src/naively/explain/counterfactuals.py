@@ -218,6 +218,7 @@ class Search:
                 if name not in posterior.schema.names:
                     raise ValueError(f"{option}: the model has no feature {name!r}")
         self.without = unvaried_in(posterior)
+        self.mixed = False
         self.texts: dict[str, Any] = {}
         self.terms: dict[str, Any] = {}
         self.values: dict[str, list[Any]] = {}
@@ -246,6 +247,7 @@ class Search:
         """Find the changes of one row."""
         classes = self.posterior.classes
         joint = self.posterior.joint_log_proba(self._encoded(row))
+        self.mixed = False
         evidence, proba, codes = self._scores(row)
         first, second = compared(joint, self.posterior.log_prior, codes, classes, label, None)
         b = int(codes[0])
@@ -271,7 +273,7 @@ class Search:
             terms = [replace(term, feature="text") for term in terms]
         return Counterfactual(
             names[b], names[a], log_odds, probability, ordered, terms, together, decided_by,
-            mixed=log_odds != base,
+            mixed=self.mixed,
         )  # fmt: skip
 
     def _encoded(self, table: pa.Table) -> Any:
@@ -284,7 +286,9 @@ class Search:
         """
         rows = self._encoded(table)
         codes, proba = self.posterior.codes_and_proba(rows)
-        evidence = self.posterior.joint_log_proba(rows) - self.posterior.parameters.mixing(rows)
+        mixing = self.posterior.parameters.mixing(rows)
+        self.mixed |= bool(np.any(mixing != 0.0))
+        evidence = self.posterior.joint_log_proba(rows) - mixing
         return evidence, proba, self.rule.codes(proba, codes)
 
     def _with(self, row: pa.Table, name: str, values: Any) -> tuple[Float64, Float64, Int64]:
@@ -396,8 +400,8 @@ def _typed(
     text, to = cell_text(value, missing), cell_text(candidate, missing) or ""
     if not (_is_number(value) or _is_number(candidate)):
         return text, to
-    before, after = _number(text, value), _number(to, value)
-    shown = text if before is None else before
+    before, after = value if _is_number(value) else _number(text, value), _number(to, value)
+    shown = before if text is not None and cell_text(before, missing) == text else text
     if after is None or cell_text(after, missing) != to:  # such as the category 1e3
         return shown, to
     return shown, after

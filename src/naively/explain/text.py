@@ -103,8 +103,8 @@ WIDE = 24
 SHARED = "in the text, the contribution of a term of several words is divided equally among them"
 """Remark below a text with marked phrases."""
 MIXED = (
-    "prior mixing: P is mixed with the class frequencies, of share 2 / (distinct texts + 2); this "
-    "line is the change of the log-odds"
+    "prior mixing: P is mixed with the class frequencies, of share 2 / (distinct texts + 2), or "
+    "more if no term is known; this line is the change of the log-odds"
 )
 TOKEN = re.compile(r"\S+")
 

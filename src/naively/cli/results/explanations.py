@@ -106,8 +106,10 @@ class Decisions:
             )
         if not (needed > 0 and spared > 0):  # always or never
             return ""
-        name = clean(row.classes.tolist()[code], 20)
-        return f"{name} is decided where its log-odds are {np.log(needed / spared):+.3f} or more"
+        name, bound = clean(row.classes.tolist()[code], 20), f"{np.log(needed / spared):+.3f}"
+        if self.rule.threshold is not None and code != self.rule.threshold[0]:
+            return f"{name} is decided where its log-odds are above {bound}"
+        return f"{name} is decided where its log-odds are {bound} or more"
 
     def line(self, row: RowExplanation) -> str:
         """The decision for a row, and its reason."""
@@ -144,7 +146,8 @@ def printed(result: Explained) -> None:
                 *pair, row=f"{number:,}", width=out.width, colours=colours, decision=decision
             )
         )
-        if result.decisions is not None and (remark := result.decisions.boundary(row)):
+        decisions = result.decisions if result.pair == (None, None) else None
+        if decisions is not None and (remark := decisions.boundary(row)):
             out.print(note(remark))
 
 

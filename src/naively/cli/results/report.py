@@ -185,7 +185,7 @@ def _cross_validated(model: Model, sample: RowSample, spec: TrainingSpec) -> Qua
 def quality_of(scores: Scores, model: Model) -> Quality:
     """Cross-validation scores, as the page shows them."""
     n_rows = round(model.class_weight.rounded().sum())
-    some = f"{round(scores.rows):,} of " * (scores.rows < n_rows)
+    some = f"{round(scores.rows):,} of " * (round(scores.rows) < n_rows)
     rows = some + counted(n_rows, "training row")
     remarks = [scores.caveat] * bool(scores.caveat) + summary_tables.unknown_rows(scores)
     notes = [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]

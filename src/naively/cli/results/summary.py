@@ -173,6 +173,7 @@ def inspect_json(saved: Saved) -> dict[str, Any]:
         "parts": parts.as_json(saved),
     }
     if (summary := summary_of(saved, TERMS)) is not None:
+        _note_misread(summary)
         return {**summary.to_dict(), **file}
     return {
         "estimator": estimator(saved), "target": saved.model.target, "rows": saved.model.rows,
