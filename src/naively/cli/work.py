@@ -301,8 +301,8 @@ def evaluate(
     if training.recognised:
         progress.note(
             f"{source.name}: {training.equal:,} of {counted(training.rows, 'row')} that were "
-            "looked up are equal to training rows, on which scores are too good; `naively inspect` shows those of "
-            "cross-validation"
+            "looked up are equal to training rows, on which scores are too good; `naively inspect` "
+            "shows those of cross-validation"
         )
     elif not training.recognisable and _counted_alike(scores, model):
         progress.note(
