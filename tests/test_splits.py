@@ -246,6 +246,8 @@ def test_fit_measures_forward(customers, capsys):
     # the first 110 are predicted by none
     assert "forward validation by date on 1,080 of 1,200 rows  " in out
     assert "10 rows without a value of date left out" in out
+    assert "left out: date (--time)" in out
+    assert "left out: customer (as specified)" in out
     pytest.importorskip("jinja2")
     said(capsys, "report", "m.model", "customers.csv", "-o", "r.html")
     page = Path("r.html").read_text("utf-8")
