@@ -214,7 +214,7 @@ def test_fit_measures_by_customer(customers, capsys):
     python = AutoBayes().out_of_fold(customers, "buys", groups="customer")
     assert found["accuracy"] == python.accuracy
     assert found["log_loss"] == pytest.approx(python.log_loss, rel=1e-12)
-    assert by_customer["left_out"]["customer"] == "as specified"
+    assert by_customer["left_out"]["customer"] == "--groups"
 
     out, _ = said(capsys, "fit", *data, "--groups", "customer")
     assert "10-fold cross-validation by customer " in out
