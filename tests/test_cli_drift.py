@@ -47,6 +47,7 @@ def test_the_status_says_whether_there_is_drift(files, capsys):
     model, _, same, other = files
     status, out, _ = said(capsys, "drift", model, same)
     assert status == 0
+    assert "; no evidence of a change" in out
     assert "result    no drift found (no test has p < 0.01" in out
     status, out, _ = said(capsys, "drift", model, other)
     assert status == 3

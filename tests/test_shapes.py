@@ -146,7 +146,9 @@ def place(bins, value):
         return known[max(0, np.searchsorted(bins.low[known], float(value), side="right") - 1)]
     if str(value) in bins.labels[:-1]:
         return bins.labels.index(str(value))
-    (rest,) = [k for k, label in enumerate(bins.labels) if label.endswith("others")]
+    (rest,) = [
+        k for k, label in enumerate(bins.labels) if label.endswith(("others", "1 other (rare)"))
+    ]
     return rest
 
 
@@ -274,6 +276,14 @@ def test_levels_that_are_called_like_bins_keep_theirs():
     (shape,) = model.evidence_
     assert shape.bins[0].labels == ["3 others", "missing", "others", "missing"]
     assert shape.rows[:, 1].tolist() == [0.0, 100.0, 0.0, 0.0]
+
+
+def test_a_rare_category_is_one_other():
+    y = np.arange(200) % 2
+    level = np.where(y == 1, "a", "b").astype(object)
+    level[0] = "once"
+    (shape,) = AutoBayes().fit({"a": level}, y).evidence_
+    assert shape.bins[0].labels == ["a", "b", "1 other (rare)", "missing"]
 
 
 def test_models_that_weigh_nothing_have_no_shapes():

@@ -214,7 +214,7 @@ def test_fit_measures_by_customer(customers, capsys):
     python = AutoBayes().out_of_fold(customers, "buys", groups="customer")
     assert found["accuracy"] == python.accuracy
     assert found["log_loss"] == pytest.approx(python.log_loss, rel=1e-12)
-    assert by_customer["left_out"]["customer"] == "as specified"
+    assert by_customer["left_out"]["customer"] == "--groups"
 
     out, _ = said(capsys, "fit", *data, "--groups", "customer")
     assert "10-fold cross-validation by customer " in out
@@ -246,6 +246,8 @@ def test_fit_measures_forward(customers, capsys):
     # the first 110 are predicted by none
     assert "forward validation by date on 1,080 of 1,200 rows  " in out
     assert "10 rows without a value of date left out" in out
+    assert "left out: date (--time)" in out
+    assert "left out: customer (as specified)" in out
     pytest.importorskip("jinja2")
     said(capsys, "report", "m.model", "customers.csv", "-o", "r.html")
     page = Path("r.html").read_text("utf-8")

@@ -21,8 +21,8 @@ def drift(
     Tests for drift of each feature and word, for a lower likelihood of the rows, and for label
     shift; estimates the new class frequencies, and how they change the predictions.
 
-    The exit status is 3 if there is drift, 0 if none was found, 1 or 2 after an error. Of more
-    than 100,000 rows a sample is compared.
+    The exit status is 3 if there is drift, 0 if none was found, also because there are too few rows
+    to test, 1 or 2 after an error. Of more than 100,000 rows a sample is compared.
 
     Parameters
     ----------

@@ -46,6 +46,9 @@ def summary_of(
         return None
     validate = result is None or saved.multilabel
     summary: ModelSummary = summarise(model, estimator(saved), terms, validate=validate)
+    roles = {saved.extra.get(key): f"--{key}" for key in ("groups", "time")}
+    left_out = {name: roles.get(name, why) for name, why in summary.left_out.items()}
+    summary = replace(summary, left_out=left_out)
     if result is None or saved.multilabel:
         validation = summary.cross_validation
         split = saved.extra.get("groups") or saved.extra.get("time")
@@ -128,7 +131,10 @@ def structure(model: Model) -> str | None:
         return None
     what = "weights" if model.schema.family.summary.of_texts else "bins, interactions and weights"
     if chosen.weight == model.weight:
-        return f"{what} chosen again, on all {model.weight:,.10g} rows"
+        return (
+            f"{what} chosen again: the model is trained anew on all {model.weight:,.10g} rows, and "
+            "its predictions change"
+        )
     return (
         f"{what} unchanged, as chosen on {chosen.weight:,.10g} rows; the next choice is above "
         f"{math.floor(chosen.limit):,} rows"

@@ -129,7 +129,8 @@ def column_notes(drift: Drift) -> list[str]:
         )
     lines.append(
         "distance: total variation, the share of rows that would have to change; expected: the "
-        "distance to expect without drift; p-value: of no drift, Holm-corrected"
+        "distance to expect without drift; p-value: how often rows without drift would differ at "
+        "least this much, corrected for the number of tests (Holm)"
     )
     if drift.untested:
         lines.append(
@@ -254,7 +255,10 @@ def share_notes(drift: Drift) -> list[str]:
     if few or (not share.method and len(share.classes) > 1):
         reason = f"this needs {LEAST} rows or more" if few else "the features are too skewed"
         return [*lines, f"label shift: neither estimated nor tested, as {reason}"]
-    lines.append(f"p-value of unchanged class frequencies: {p_in_words(drift.share_p)}")
+    no_evidence = "; no evidence of a change" * (drift.share_p >= drift.level)
+    lines.append(
+        f"p-value of unchanged class frequencies: {p_in_words(drift.share_p)}{no_evidence}"
+    )
     if (drift.drifted or drift.share_p < drift.level) and share.explained < HALF:
         lines.append(
             f"the estimate may be wrong: it explains {percent(max(share.explained, 0.0))} of the "

@@ -26,7 +26,8 @@ class Bins:
     ----------
     name : of the column.
     labels : of each bin: a category or a number; "17 to 19" are the least and the greatest number
-        in it, "12 others" are 12 categories. The last is the bin of missing values.
+        in it, "12 others" are 12 categories, and "1 other (rare)" is a rare one. The last is the
+        bin of missing values.
     low, high : the same numbers, NaN in empty bins; both None for categories.
     dated : whether the numbers are the seconds of dates or times.
     ordered : whether the labels have a natural order, as hours do.
@@ -181,6 +182,8 @@ def _group(levels: list[str], rare: bool) -> str:
     """The label of a bin of categories."""
     if len(levels) == 1 and not rare:
         return levels[0]
+    if len(levels) == 1:
+        return "1 other (rare)"
     return f"{len(levels):,} others" if levels else "others"
 
 
