@@ -284,9 +284,9 @@ def test_decisions_are_explained(tmp_path, monkeypatch, capsys):
     found = json.loads(naive(capsys, *given, "--threshold", low, "--positive", "bee", "--json")[0])
     assert (found["decision"], found["predicted"], found["label"]) == ("bee", "ant", "bee")
     Path("costs.csv").write_text(f",ant,bee\nant,0,{low}\nbee,{1 - float(low)},0\n")
-    assert (
-        "decision: bee (least expected cost, " in naive(capsys, *given, "--costs", "costs.csv")[0]
-    )
+    p, low_cost = chance[row], float(low)
+    said = f"(expected cost {(1 - p) * low_cost:.4g}; of ant: {p * (1 - low_cost):.4g})"
+    assert f"decision: bee {said}" in naive(capsys, *given, "--costs", "costs.csv")[0]
     towards = "--counterfactual", "ant", "--immutable", "colour"
     found = json.loads(naive(capsys, *given, "--costs", "costs.csv", *towards, "--json")[0])
     assert found["predicted"] == "bee"

@@ -213,7 +213,7 @@ def test_rows_never_seen():
         assert model.predict(never).tolist() == [0, 0]
     told = model.explain(never)
     said = " ".join(str(told[0]).split())
-    assert "P = 0.6000 (1 0.4000): no estimate, as every class has probability 0 (0/0)" in said
+    assert "P = 0.6000 (1: 0.4000): no estimate, as every class has probability 0 (0/0)" in said
     assert told.contributions.tolist()[0] == [[math.log(1 / 3), -math.inf], [0, -math.inf]]
     assert told.contributions.tolist()[1] == [[-math.inf, 0], [-math.inf, 0]]
     odds = (3 / (3 + 2 * 4)) / (2 / (2 + 2 * 4))

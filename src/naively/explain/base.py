@@ -212,7 +212,7 @@ class SingleExplanation(ABC):
         names = [brief(shown(str(name)), 40) for name in self.classes.tolist()]
         order = np.argsort(-self.proba, kind="stable").tolist()
         chances = [chance(p) for p in self.proba.tolist()]
-        others = [f"{names[c]} {chances[c].removeprefix('= ')}" for c in order if c != self.code]
+        others = [f"{names[c]}: {chances[c].removeprefix('= ')}" for c in order if c != self.code]
         if len(others) > LISTED:
             others[LISTED:] = [f"{len(others) - LISTED:,} more classes"]
         alternatives = f" ({', '.join(others)})" * bool(others)

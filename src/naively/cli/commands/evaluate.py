@@ -34,7 +34,7 @@ def evaluate(
     threshold
         Show precision and recall at this threshold on the probability of the positive class.
     at_recall
-        Find the highest threshold with this recall, as 0.9.
+        Find the highest threshold with this recall, as 0.9, rounded down, with the same rows.
     """
     from naively.cli import models, sources, terminal, work
     from naively.cli.results import label_scores, scores

@@ -123,8 +123,8 @@ class Decisions:
             assert self.rule.costs is not None
             costs = expected_costs(row.proba[np.newaxis], self.rule.costs)[0]
             order = np.argsort(costs, kind="stable").tolist()
-            others = ", ".join(f"{names[c]} {costs[c]:.4g}" for c in order if c != decision)
-            reason = f"least expected cost, {costs[decision]:.4g}; {others}"
+            others = ", ".join(f"{names[c]}: {costs[c]:.4g}" for c in order if c != decision)
+            reason = f"expected cost {costs[decision]:.4g}; of {others}"
         return f"decision: {names[decision]} ({reason})"
 
 
