@@ -270,7 +270,9 @@ def test_evaluation_on_training_rows_is_said_to_be_too_good(tmp_path, monkeypatc
     for kind, known in ((AutoBayes, True), (NaiveBayes, False)):
         kind().fit(pd.read_csv("all.csv"), "y").save("m")
         notes = [run(capsys, "evaluate", "m", f"{name}.csv")[1] for name in ("all", "some", "new")]
-        assert ("150 of 150 rows that were looked up are equal to training rows" in notes[0]) == known
+        assert (
+            "150 of 150 rows that were looked up are equal to training rows" in notes[0]
+        ) == known
         assert ("each class has as many rows" in notes[0]) == (not known)
         assert ("40 of 40 rows that were looked up are equal to training rows" in notes[1]) == known
         assert notes[2] == ""
@@ -292,4 +294,6 @@ def test_new_rows_that_equal_training_rows_by_chance_have_no_note(tmp_path, monk
     ):  # fmt: skip
         rows.to_csv("t.csv", index=False)
         note = run(capsys, "evaluate", "m", "t.csv")[1]
-        assert f"{said} that were looked up are equal to training rows" in note if said else note == ""
+        assert (
+            f"{said} that were looked up are equal to training rows" in note if said else note == ""
+        )
