@@ -334,10 +334,10 @@ def test_an_invalid_value_stops_no_training():
     model.partial_fit({"x": [1.5, np.inf, 2.5]}, ["a", "b", "b"])
     assert model.model_.schema.why["x"] == "numbers, 3 different"
     numbers = [k * k / 7 for k in range(40)]
-    with pytest.warns(UserWarning, match="1 value such as 'inf' cannot be used"):
+    with pytest.warns(UserWarning, match="1 value such as 'inf' .*cannot be used"):
         model = NaiveBayes().fit({"x": [*numbers, np.inf]}, ["a", "b"] * 20 + ["a"])
     assert model.model_.schema.family_of["x"].name == "gaussian"
-    with pytest.warns(UserWarning, match="1 value such as 'inf' cannot be used"):
+    with pytest.warns(UserWarning, match="1 value such as 'inf' .*cannot be used"):
         model.partial_fit({"x": [np.inf]}, ["a"])
 
 

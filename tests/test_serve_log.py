@@ -282,7 +282,7 @@ def test_parts_and_sums_of_a_served_model_have_no_log(file, tmp_path, capsys):
     data, both, part = tmp_path / "rows.jsonl", tmp_path / "both.model", tmp_path / "part.model"
     capsys.readouterr()
     assert run(["merge", str(file), str(file), "-o", str(both)]) == 0
-    assert "1 change of `naively serve` in the log" in capsys.readouterr().err
+    assert "1 change of `naively serve` not in this file yet" in capsys.readouterr().err
     assert run(["fit", str(data), "--like", str(file), "-o", str(part)]) == 0
     for path in (both, part):
         assert model_files.SERVED not in model_files.load(path).extra

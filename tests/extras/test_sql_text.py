@@ -311,7 +311,7 @@ def beside():
     return model, odd, [17, 18]
 
 
-@pytest.mark.filterwarnings("ignore:column 'text'.*'inf' cannot be read")
+@pytest.mark.filterwarnings("ignore:column 'text'.*'inf' .*cannot be read")
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
 def test_texts_weighed_beside_other_columns(beside, dialect, postgresql):
     """As in Python, those of rows with unfamiliar missing cells, too."""
@@ -335,7 +335,7 @@ def test_texts_weighed_beside_other_columns(beside, dialect, postgresql):
     assert [row[1] for row in found] == list(model.predict(rows))
 
 
-@pytest.mark.filterwarnings("ignore:column 'text'.*'inf' cannot be read")
+@pytest.mark.filterwarnings("ignore:column 'text'.*'inf' .*cannot be read")
 @pytest.mark.skipif(NODE is None, reason="needs Node.js: apt-get install nodejs")
 def test_texts_weighed_beside_other_columns_in_javascript(beside, tmp_path):
     model, rows, _ = beside

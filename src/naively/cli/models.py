@@ -95,9 +95,9 @@ def _note_log(saved: Saved, path: Path) -> None:
         return
     if changes:
         progress.note(
-            f"{path}: {counted(changes, 'change')} of `naively serve` in the log {path_of(path)} "
-            f"not in this file yet: start `naively serve {path}` and stop it, before you forget, "
-            "verify or update"
+            f"{path}: {counted(changes, 'change')} of `naively serve` not in this file yet, "
+            f"only in its log {path_of(path)}: start `naively serve {path}` and stop it, "
+            "before you forget, verify or update"
         )
 
 
