@@ -566,7 +566,7 @@ def test_columns_that_determine_the_class_without_a_probability_of_it():
     assert naive.log_loss > prior.log_loss
     assert naive.error < 0.03
     assert found.advised.error < 0.03
-    assert "no evidence" not in found.recommendation
+    assert "no model is clearly better" not in found.recommendation
     assert "for its labels alone" in found.recommendation
 
 
@@ -613,13 +613,13 @@ def outcomes(**losses):
          "naive Bayes", "no model has clearly better probabilities"),
         ({"naive_Bayes": (1.0, 0, 0.2), "full": (1.1, 0, 0.1)},
          "naive Bayes", "the best probabilities"),
-        ({"naive_Bayes": (2.5, 0, 0.5), "full": (1.99, 9.0, 0.5)}, "class prior", "no evidence"),
+        ({"naive_Bayes": (2.5, 0, 0.5), "full": (1.99, 9.0, 0.5)}, "class prior", "none: no model"),
         ({"naive_Bayes": (9.0, 0, 0.013), "full": (8.0, 0, 0.02)},
          "naive Bayes", "for its labels alone: its probabilities are worse than the class "
          "frequencies (log-loss 9.0000, 2.0000)"),
         ({"naive_Bayes": (9.0, 0, 0.2), "full": (1.99, 9.0, 0.02)},
          "full", "for its labels alone: its probabilities are not clearly better"),
-        ({"naive_Bayes": (9.0, 0, 0.5), "full": (8.0, 0, 0.5)}, "class prior", "no evidence"),
+        ({"naive_Bayes": (9.0, 0, 0.5), "full": (8.0, 0, 0.5)}, "class prior", "none: no model"),
         ({"naive_Bayes": (1, 0, 0.1), "AutoBayes": (0.51, 0.4, 0.1), "full": (0.5, 0, 0.1)},
          "AutoBayes", "no model has clearly better probabilities"),
         ({"naive_Bayes": (1, 0, 0.1), "AutoBayes": (0.6, 0.4, 0.1), "full": (0.5, 0, 0.1)},

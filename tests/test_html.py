@@ -74,7 +74,8 @@ def found_of(name, rows):
         return found, [column_rows(found), unlikely_rows(found), share_rows(found)]
     if name == "cross-validation":
         found = AutoBayes().out_of_fold(rows, "class")
-        return found, [[("accuracy", f"{found.accuracy:.1%}")]]
+        error = found.scores.accuracy_standard_error
+        return found, [[("accuracy", f"{found.accuracy:.1%} ± {error:.1%}")]]
     summary = model().summary()
     return summary, [features(summary).rows]
 

@@ -225,9 +225,12 @@ def test_counterfactuals_are_words(both):
     (why,) = both.counterfactuals([MIXED[0]], (both.predict(MIXED[:1])[0] + 1) % 3)
     assert why.terms
     assert all(one.to in both.terms_ and not one.to.startswith("'") for one in why.terms)
-    added = scores(both, [f"{MIXED[0]} {why.terms[0].to}", MIXED[0]])
-    gain = added[:, why.label] - added[:, why.predicted]
-    assert why.terms[0].log_odds == pytest.approx(gain[0] - gain[1])
+    explained = both.explain([f"{MIXED[0]} {why.terms[0].to}", MIXED[0]])
+    before_mixing = [
+        sum(np.sum(part) for part in one.log_odds(why.label, why.predicted)[:2])
+        for one in explained
+    ]
+    assert why.terms[0].log_odds == pytest.approx(before_mixing[0] - before_mixing[1])
 
 
 def test_hashed_terms_have_no_names():

@@ -404,7 +404,7 @@ def test_a_weight_below_zero_is_explained(folder, capsys):
     hours = next(one for one in shapes if one.part == "hours")
     assert hours.weight < 0
     assert any(one.weight >= 0 for one in shapes if one.names == ("seen",))
-    note = "negative weight: subtracts what other evidence counts twice"
+    note = "negative weight: subtracts evidence that other features count, too"
     assert said(capsys, "inspect", "s")[0].count(note) == 1
     for name in ("seen", "day"):
         below = sum(one.weight < 0 for one in shapes if one.names == (name,))

@@ -251,7 +251,7 @@ def test_fit_measures_forward(customers, capsys):
     pytest.importorskip("jinja2")
     said(capsys, "report", "m.model", "customers.csv", "-o", "r.html")
     page = Path("r.html").read_text("utf-8")
-    assert "10-fold forward validation by date on 1,080 training rows (a sample)" in page
+    assert "10-fold forward validation by date on 1,080 of 1,200 training rows" in page
 
 
 @pytest.mark.parametrize(("tokens", "message"), [
