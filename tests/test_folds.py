@@ -59,7 +59,7 @@ SPLITTERS = {
 
 
 REFUSED = (
-    "is singular", "no training rows", "max_terms", "the documents hold no terms",
+    "is singular", "is undefined", "no training rows", "max_terms", "the documents hold no terms",
     "no terms remain", "all terms were dropped", "are zero", "no column",
 )  # fmt: skip
 
