@@ -118,9 +118,9 @@ def check_log(path: Path) -> None:
     )
 
 
-def load_table(path: Path, log_too: bool = False) -> Saved:
-    """As `load`, for a model that can be trained further on tables."""
-    saved = load_sums(path, log_too)
+def load_table(path: Path) -> Saved:
+    """As `load`, for a model to train further on tables; there is no note on a log."""
+    saved = load_sums(path, log_too=True)
     if saved.model.schema.reasons is None:
         raise UserError(
             f"{path}: a model of {saved.estimator} was trained on arrays in Python; "
@@ -153,7 +153,7 @@ def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
         current = saved
         in_place = output.exists() and output.samefile(path)
         if in_place and model_files.stamp_of(path) != saved.stamp:
-            current = load_table(path, log_too=True)
+            current = load_table(path)
         if current.model.target != saved.model.target:
             raise UserError(f"{path}: another program wrote a model of another target there; run "
                             "this again")  # fmt: skip

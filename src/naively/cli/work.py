@@ -32,7 +32,6 @@ from naively.model.decisions import DecisionRule, likeliest
 from naively.model.model import Model
 from naively.model.posterior import Posterior
 from naively.predictor import Compared, Predictor
-from naively.serve.state import Changer, NeverLearnedError
 from naively.storage.model_files import Saved
 from naively.tables.learning import (
     ALL_OTHERS,
@@ -406,6 +405,8 @@ def first_never_learned(model: Model, source: Opened, spec: TrainingSpec) -> str
 
     None if the rows cannot be read again, as those of a pipe.
     """
+    from naively.serve.state import Changer, NeverLearnedError
+
     changer, n_earlier = Changer(spec), 0
     try:
         for task in source.tasks():

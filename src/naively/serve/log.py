@@ -105,8 +105,8 @@ def holds_rows(model: Path) -> bool:
     OSError : if it cannot be read.
     """
     path = path_of(model)
-    with suppress(FileNotFoundError):
-        if path.read_bytes().startswith(MAGIC):  # else a file of another program
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        if file.read(len(MAGIC)) == MAGIC:  # else a file of another program
             _, entries, size = read(path)
             return path.stat().st_size > size or any(entry.rows for entry in entries)
     return False

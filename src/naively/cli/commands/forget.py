@@ -41,7 +41,7 @@ def forget(
         receipts.check_new(receipt, output)
         sources.check_output(receipt, data, options)
     sources.check_output(output, data, options)
-    saved = models.load_table(model, log_too=True)
+    saved = models.load_table(model)
     models.note_in_use(output)
     reads = bool(data) or options.sql is not None
     parts = parting.to_forget(saved, part, reads)
@@ -94,7 +94,7 @@ def verify(
 
     content = receipts.read(receipt)
     models.check_log(model)
-    saved = models.load_table(model, log_too=True)
+    saved = models.load_table(model)
     rows = None
     if data:
         options = arguments.ChangeOptions(weight=weight, format=format, label=label)

@@ -52,7 +52,7 @@ def update(
     parting.check(part, replace, keep)
     output = options.output or model
     sources.check_output(output, data, options)
-    saved = models.load_table(model, log_too=True)
+    saved = models.load_table(model)
     if evaluate and saved.multilabel:
         raise UsageError("--evaluate is for models that give each row one label")
     models.note_in_use(output)
