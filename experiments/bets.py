@@ -83,7 +83,7 @@ def curve(train: Texts, test: Texts, sizes: tuple[int, ...]) -> list[list[str]]:
         right = learned.classes_[proba.argmax(axis=1)] == test.labels
         found = Reliability.of(proba.max(axis=1), right)
         loss = log_loss(test.labels, proba, labels=learned.classes_)
-        figures = right.mean(), loss, found.error, found.by_chance
+        figures = right.mean(), loss, found.error, found.if_calibrated
         rows.append([str(len(part)), *(f"{figure:.3f}" for figure in figures)])
     return rows
 

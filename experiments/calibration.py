@@ -38,7 +38,7 @@ def row(name: str, loss: str, train: Texts, test: Texts) -> list[str]:
     right = model.predict(test.texts) == test.labels
     found, before = (Reliability.of(p.max(axis=1), right) for p in (proba, raw))
     loss_of = log_loss(test.labels, proba, labels=model.classes_)
-    figures = (right.mean(), loss_of, found.error, found.by_chance, before.error)
+    figures = (right.mean(), loss_of, found.error, found.if_calibrated, before.error)
     return [name, loss, *(f"{figure:.3f}" for figure in figures)]
 
 

@@ -39,7 +39,7 @@ def test_a_row_of_weight_three_is_three_rows():
     plain = Reliability.of(np.repeat(confidence, weight), np.repeat(right, weight))
     assert weighed.error == pytest.approx(plain.error, rel=1e-12)
     assert weighed.standard_error == pytest.approx(plain.standard_error, rel=1e-12)
-    assert weighed.by_chance == pytest.approx(plain.by_chance, rel=1e-12)
+    assert weighed.if_calibrated == pytest.approx(plain.if_calibrated, rel=1e-12)
 
 
 @given(st.lists(st.tuples(st.sampled_from([0.5, 0.7, 0.9, 1.0]), st.booleans()), min_size=1))
@@ -68,14 +68,14 @@ def test_the_standard_error_is_that_of_other_samples():
 
 
 @pytest.mark.parametrize("rows", [50, 500, 5000])
-def test_by_chance_right_probabilities_have_an_error(rows):
+def test_calibrated_probabilities_have_an_error(rows):
     rng = np.random.default_rng(2)
     errors, said = [], []
     for _ in range(400):
         p = rng.uniform(0.5, 1.0, rows)
         found = Reliability.of(p, rng.random(rows) < p)
         errors.append(found.error)
-        said.append(found.by_chance)
+        said.append(found.if_calibrated)
     assert np.mean(errors) == pytest.approx(np.mean(said), rel=0.1)
 
 
@@ -105,12 +105,12 @@ def test_calibration_is_printed_with_its_error(tmp_path, monkeypatch, capsys):
     for key, value in {
         "calibration_error": expected.error,
         "calibration_standard_error": expected.standard_error,
-        "calibration_error_by_chance": expected.by_chance,
+        "calibration_error_if_calibrated": expected.if_calibrated,
     }.items():
         assert found[key] == pytest.approx(value, rel=1e-9)
     out = evaluated(capsys)
     assert f"{expected.error:.1%} ± {expected.standard_error:.1%}" in out
-    assert f"even with perfect calibration: {expected.by_chance:.1%}\n" in out
+    assert f"would have an ECE of {expected.if_calibrated:.1%} on as many rows\n" in out
 
 
 def test_copies_of_columns_make_naive_bayes_too_sure():
@@ -124,6 +124,6 @@ def test_copies_of_columns_make_naive_bayes_too_sure():
         for proba in [cross_val_predict(GaussianNB(), np.tile(rows, copies), y, cv=5,
                                         method="predict_proba")]
     )  # fmt: skip
-    assert one.error < one.by_chance + 3 * one.standard_error
+    assert one.error < one.if_calibrated + 3 * one.standard_error
     assert many.error > 0.1
     assert (many.confidence > many.accuracy).all()

@@ -61,7 +61,7 @@ def assert_alike(found, python):
     assert found["baseline_log_loss"] == pytest.approx(python.baseline_log_loss)
     assert found["calibration_error"] == pytest.approx(own.error)
     assert found["calibration_standard_error"] == pytest.approx(own.standard_error)
-    assert found["calibration_error_by_chance"] == pytest.approx(own.by_chance)
+    assert found["calibration_error_if_calibrated"] == pytest.approx(own.if_calibrated)
     share = np.bincount(python.codes, python.weights) / python.weights.sum()
     assert found["baseline_accuracy"] == pytest.approx(share.max())
     if found["worse_than_prior"]:

@@ -217,7 +217,7 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
 
 
 def test_a_long_category_is_printed_whole():
-    """It was cut, so that nobody could type it: words are wrapped, where the line is too short."""
+    """A category must be typed as it is; words are wrapped where the line is too short."""
     category = "farming, fishing, forestry, and what else is done outdoors"
     jobs, sold = np.array([category, "clerk"] * 50), np.array(["yes", "no"] * 50)
     X = pd.DataFrame({"the occupation of a customer": jobs})

@@ -32,7 +32,7 @@ class Reliability:
         Cooper & Hauskrecht 2015, who use bins of equal width instead).
     standard_error : of `error`, as the mean of n numbers ±(right - confidence), with the sign of
         each bin.
-    by_chance : the expected `error` of calibrated probabilities on as many rows, about
+    if_calibrated : the expected `error` of calibrated probabilities on as many rows, about
         √(2/π) / n · Σ_b √(Σ_i p_i (1 - p_i)), by the normal approximation.
     """
 
@@ -41,12 +41,13 @@ class Reliability:
     accuracy: Float64
     error: float
     standard_error: float
-    by_chance: float
+    if_calibrated: float
 
     @property
     def note(self) -> str:
         """Explain with which `error` to compare: that of calibrated probabilities is not 0."""
-        return f"ECE expected by chance, even with perfect calibration: {self.by_chance:.1%}"
+        error = f"{self.if_calibrated:.1%}"
+        return f"a perfectly calibrated model would have an ECE of {error} on as many rows"
 
     @classmethod
     def of(

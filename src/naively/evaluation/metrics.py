@@ -405,7 +405,7 @@ class Scores:
             values |= {
                 "calibration_error": self.calibration.error,
                 "calibration_standard_error": self.calibration.standard_error,
-                "calibration_error_by_chance": self.calibration.by_chance,
+                "calibration_error_if_calibrated": self.calibration.if_calibrated,
             }
         values |= {
             "baseline_accuracy": self.baseline_accuracy,

@@ -218,7 +218,6 @@ class Search:
                 if name not in posterior.schema.names:
                     raise ValueError(f"{option}: the model has no feature {name!r}")
         self.without = unvaried_in(posterior)
-        self.mixed = False
         self.texts: dict[str, Any] = {}
         self.terms: dict[str, Any] = {}
         self.values: dict[str, list[Any]] = {}
@@ -246,8 +245,9 @@ class Search:
     def row(self, row: pa.Table, label: Label | None) -> Counterfactual:
         """Find the changes of one row."""
         classes = self.posterior.classes
-        joint = self.posterior.joint_log_proba(self._encoded(row))
-        self.mixed = False
+        rows = self._encoded(row)
+        joint = self.posterior.joint_log_proba(rows)
+        mixed = np.ndim(self.posterior.parameters.mixing(rows)) > 0
         evidence, proba, codes = self._scores(row)
         first, second = compared(joint, self.posterior.log_prior, codes, classes, label, None)
         b = int(codes[0])
@@ -273,7 +273,7 @@ class Search:
             terms = [replace(term, feature="text") for term in terms]
         return Counterfactual(
             names[b], names[a], log_odds, probability, ordered, terms, together, decided_by,
-            mixed=self.mixed,
+            mixed=mixed,
         )  # fmt: skip
 
     def _encoded(self, table: pa.Table) -> Any:
@@ -286,9 +286,7 @@ class Search:
         """
         rows = self._encoded(table)
         codes, proba = self.posterior.codes_and_proba(rows)
-        mixing = self.posterior.parameters.mixing(rows)
-        self.mixed |= bool(np.any(mixing != 0.0))
-        evidence = self.posterior.joint_log_proba(rows) - mixing
+        evidence = self.posterior.joint_log_proba(rows) - self.posterior.parameters.mixing(rows)
         return evidence, proba, self.rule.codes(proba, codes)
 
     def _with(self, row: pa.Table, name: str, values: Any) -> tuple[Float64, Float64, Int64]:

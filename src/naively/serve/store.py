@@ -93,7 +93,7 @@ def pending(path: Path, saved: Saved) -> Pending:
 
 
 def with_a_change(saved: Saved) -> Saved:
-    """Count a change by another command, so that a served model has a state of its own."""
+    """Count a change by another command, so that no two models have the same state number."""
     marks, _, number = saved.extra.get(SERVED, "").rpartition(" ")
     if not number.isdecimal():
         return saved
