@@ -69,6 +69,19 @@ class DecisionRule:
             codes = np.where(proba.max(axis=1) < self.unsure, OPEN, codes)
         return codes
 
+    def boundary(self, code: int) -> float | None:
+        """Return the log-odds from which on one of two classes is decided; None if always or never.
+
+        P(c) times what a mistake costs where c is true must be largest for the decided class.
+        """
+        needed = spared = 1.0
+        if self.threshold is not None:
+            positive, least = self.threshold
+            needed, spared = (least, 1 - least) if code == positive else (1 - least, least)
+        elif self.costs is not None:
+            needed, spared = (self.costs[c, 1 - c] - self.costs[c, c] for c in (1 - code, code))
+        return float(np.log(needed / spared)) if needed > 0 and spared > 0 else None
+
     def named(self, classes: Labels) -> str:
         """Return the rule in words; empty for the most probable class."""
         if self.threshold is not None:

@@ -95,21 +95,12 @@ class Decisions:
         if len(row.classes) > 2:
             return ""
         code = self.code(row)
-        other = 1 - code
-        if self.rule.threshold is not None:
-            positive, least = self.rule.threshold
-            needed, spared = (least, 1 - least) if code == positive else (1 - least, least)
-        else:
-            assert self.rule.costs is not None
-            needed, spared = (
-                self.rule.costs[c, 1 - c] - self.rule.costs[c, c] for c in (other, code)
-            )
-        if not (needed > 0 and spared > 0):  # always or never
+        if (bound := self.rule.boundary(code)) is None:
             return ""
-        name, bound = clean(row.classes.tolist()[code], 20), f"{np.log(needed / spared):+.3f}"
+        name = clean(row.classes.tolist()[code], 20)
         if self.rule.threshold is not None and code != self.rule.threshold[0]:
-            return f"{name} is decided where its log-odds are above {bound}"
-        return f"{name} is decided where its log-odds are {bound} or more"
+            return f"{name} is decided where its log-odds are above {bound:+.3f}"
+        return f"{name} is decided where its log-odds are {bound:+.3f} or more"
 
     def line(self, row: RowExplanation) -> str:
         """The decision for a row, and its reason."""
