@@ -13,7 +13,7 @@ from naively.cli import progress
 from naively.cli.errors import UsageError, UserError
 from naively.cli.terminal import clean, new_table, with_notes
 from naively.core.markup import counted
-from naively.model.model import NEVER, Model
+from naively.model.model import Model, NeverLearnedError
 from naively.rendering import size_in_words
 from naively.storage import named_parts
 from naively.storage.model_files import ModelFileError, Saved
@@ -121,7 +121,7 @@ def forget(
         raise
     except ValueError as error:
         message = str(error)
-        if located is not None and message.startswith(NEVER):
+        if located is not None and isinstance(error, NeverLearnedError):
             (name,) = parts
             part = saved.parts.get(name)
             model = saved.model if part is None else named_parts.model_of(name, part)

@@ -29,7 +29,7 @@ from naively.io.formats.documents import LABEL
 from naively.io.inputs import Task
 from naively.model.column_types import MANY
 from naively.model.decisions import DecisionRule, likeliest
-from naively.model.model import Model
+from naively.model.model import Model, NeverLearnedError
 from naively.model.posterior import Posterior
 from naively.predictor import Compared, Predictor
 from naively.storage.model_files import Saved
@@ -405,7 +405,7 @@ def first_never_learned(model: Model, source: Opened, spec: TrainingSpec) -> str
 
     None if the rows cannot be read again, as those of a pipe.
     """
-    from naively.serve.state import Changer, NeverLearnedError
+    from naively.serve.state import Changer
 
     changer, n_earlier = Changer(spec), 0
     try:

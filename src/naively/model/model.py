@@ -28,6 +28,7 @@ import numpy as np
 from naively.core.exact import ExactArray, Float64
 from naively.core.issues import Invalid, add_invalid, less_invalid
 from naively.core.labels import Coded, Labels, encode_labels, merge_labels, narrow
+from naively.core.markup import counted
 from naively.core.workers import SERIAL, Workers
 from naively.families.base import AnyFamily, FeatureError, Parameters
 from naively.model.column_types import gathered, typed
@@ -89,7 +90,18 @@ class Structure:
 # ---- model ---------------------------------------------------------------------------------------
 
 
-NEVER = "cannot forget rows that are not in the training data: "
+class NeverLearnedError(ValueError):
+    """Rows to forget are not in the training data.
+
+    Attributes
+    ----------
+    row : int, the number of the first such row, from 1; 0 if it was not located.
+    """
+
+    row = 0
+
+    def __str__(self) -> str:
+        return f"cannot forget rows that are not in the training data: {self.args[0]}"
 
 
 @dataclass(eq=False)
@@ -320,7 +332,7 @@ class Model:
             self.counted.summed, other.counted.summed, strict=True
         ):
             if not other_columns <= own_columns:
-                raise ValueError(f"{NEVER}{NOT_LEARNED}")
+                raise NeverLearnedError(NOT_LEARNED)
         return other.under(self.counted)
 
     def under(self, schema: Schema) -> Model:
@@ -345,15 +357,15 @@ class Model:
         self.counted.refuse_unlike(other.counted)
         classes = self.classes.tolist()
         if absent := [label for label in other.classes.tolist() if label not in classes]:
-            raise ValueError(f"{NEVER}the model has no class {absent[0]!r}")
+            raise NeverLearnedError(f"the model has no class {absent[0]!r}")
         if refused := self.sums.refused():
-            raise ValueError(f"{NEVER}{refused}")
+            raise NeverLearnedError(refused)
         if (excess := other.unlabelled - self.unlabelled) > 0:
-            raise ValueError(f"{NEVER}{excess:,} row{'s' * (excess != 1)} without a label")
+            raise NeverLearnedError(f"{counted(excess, 'row')} without a label")
         remaining = self.less(other)
         weight = remaining.class_weight
         if problem := FORGOTTEN if weight.any_negative() else remaining.impossible():
-            raise ValueError(f"{NEVER}{problem}")
+            raise NeverLearnedError(problem)
         return remaining
 
     def impossible(self) -> str | None:

@@ -15,7 +15,7 @@ from naively.core.workers import workers
 from naively.explain.explanation import Explanation
 from naively.io.inputs import task_of
 from naively.model.decisions import DecisionRule, first_classes
-from naively.model.model import NEVER, Model
+from naively.model.model import Model, NeverLearnedError
 from naively.model.posterior import Posterior
 from naively.predictor import Predictor
 from naively.statistics.base import InvalidValueError
@@ -44,14 +44,6 @@ class RefusedError(Exception):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status, self.message = status, message
-
-
-class NeverLearnedError(ValueError):
-    """Rows to forget are no training rows; `row` is the number of the first one, from 1."""
-
-    def __init__(self, row: int, message: str) -> None:
-        super().__init__(message)
-        self.row = row
 
 
 class Changed(NamedTuple):
@@ -125,35 +117,33 @@ class Changer:
 
         Raises
         ------
-        NeverLearnedError : if they are no training rows.
+        NeverLearnedError : if they are no training rows; its `row` is the first of them.
         ValueError : if they cannot be read as training rows.
         """
         try:
             return self._forgotten(model, table)
-        except ValueError as error:
-            if str(error).startswith(NEVER):
-                raise self._first(model, table, str(error)) from None
-            raise
+        except NeverLearnedError as error:
+            raise self._first(model, table, error) from None
 
     def _forgotten(self, model: Model, table: pa.Table) -> Changed:
         part, changed = self._counted(model, table), model.copy()
         changed.forget(part)
         return Changed(changed, part.rows, part.unlabelled, [])
 
-    def _first(self, model: Model, table: pa.Table, problem: str) -> NeverLearnedError:
+    def _first(self, model: Model, table: pa.Table, error: NeverLearnedError) -> NeverLearnedError:
         """The error that names the first row that cannot be forgotten, found by bisection."""
-        problems = {table.num_rows: problem}
+        errors = {table.num_rows: error}
 
         def is_refused(rows: int) -> bool:
             try:
                 self._forgotten(model, table.slice(0, rows))
-            except ValueError as error:
-                if str(error).startswith(NEVER):
-                    problems[rows] = str(error)
-            return rows in problems
+            except NeverLearnedError as error:
+                errors[rows] = error
+            return rows in errors
 
         row = 1 + bisect_left(range(1, table.num_rows), True, key=is_refused)
-        return NeverLearnedError(row, problems[row])
+        errors[row].row = row
+        return errors[row]
 
 
 # ---- state ---------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from naively.core.issues import Issue
-from naively.model.model import NEVER, Model
+from naively.model.model import Model, NeverLearnedError
 from naively.storage.model_files import ModelFileError, Saved, from_bytes, to_bytes
 from naively.storage.parts import REST, Part, utc_now
 from naively.tables import counting
@@ -109,9 +109,9 @@ def forget(saved: Saved, removed: Mapping[str, Model | None]) -> Model:
     total, parts = saved.model, saved.parts
     for name in removed:
         if name not in parts:
-            raise ValueError(f"{NEVER}{part_in_words(name)}")
+            raise NeverLearnedError(part_in_words(name))
     if problem := total.statistics.refused():
-        raise ValueError(f"{NEVER}{problem}")
+        raise NeverLearnedError(problem)
     remaining = {name: part for name, part in parts.items() if name not in removed}
     remainder = summed(total, [*remaining.items()])
     remainder.declare_classes(total.declared)
