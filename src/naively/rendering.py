@@ -81,32 +81,20 @@ CLASSES_LISTED = 10
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts, with numbers already formatted.
+    """A table of texts, with numbers already formatted."""
 
-    Attributes
-    ----------
-    title : caption; for screen readers where it is not shown.
-    heads : column headings; the first `names` columns hold names, the others numbers.
-    rows : the cells of each row.
-    names : number of columns that hold names.
-    notes : lines below the table.
-    bars : (R,) the length of a bar at the end of each row, -1 to 1; none if empty.
-    elastic : the column that takes the remaining width in a terminal.
-    optional : columns that a narrow terminal leaves out, the first one first.
-    strong : rows in bold.
-    wraps : whether long names are wrapped in a terminal, rather than cut.
-    """
-
-    title: str
+    title: str  # caption; for screen readers where it is not shown
+    # column headings; the first `names` columns hold names, the others numbers
     heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    names: int = 1
-    notes: Sequence[str] = ()
+    rows: Sequence[Sequence[str]]  # the cells of each row
+    names: int = 1  # number of columns that hold names
+    notes: Sequence[str] = ()  # lines below the table
+    # (R,) the length of a bar at the end of each row, -1 to 1; none if empty
     bars: Sequence[float] = ()
-    elastic: int = 0
-    optional: Sequence[int] = ()
-    strong: Collection[int] = ()
-    wraps: bool = False
+    elastic: int = 0  # the column that takes the remaining width in a terminal
+    optional: Sequence[int] = ()  # columns that a narrow terminal leaves out, the first one first
+    strong: Collection[int] = ()  # rows in bold
+    wraps: bool = False  # whether long names are wrapped in a terminal, rather than cut
 
 
 Part = Table | Mapping[str, str] | str
@@ -169,11 +157,8 @@ def with_notes(shown: RichTable, *notes: str | None) -> Group:
 def new_table(*heads: str, names: int = 1, style: str = "bold") -> RichTable:
     """Return a table with a rule under its heads: names on the left, then numbers.
 
-    Parameters
-    ----------
-    heads : column headings.
-    names : number of columns that hold names.
-    style : style of the first column.
+    `heads`: column headings. `names`: number of columns that hold names. `style`: style of the
+    first column.
     """
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     for k, head in enumerate(heads):

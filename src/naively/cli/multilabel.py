@@ -151,16 +151,10 @@ def rule(
 
 @dataclass(frozen=True)
 class LabelRule:
-    """Predict the labels with at least this probability.
-
-    Attributes
-    ----------
-    threshold : float
-    separator : joins labels to a text; None for lists.
-    """
+    """Predict the labels with at least this probability."""
 
     threshold: float
-    separator: str | None
+    separator: str | None  # joins labels to a text; None for lists
 
     @classmethod
     def of(cls, saved: Saved, lists: bool) -> LabelRule:

@@ -72,10 +72,8 @@ def estimator_of(
     Text columns need none: `AutoBayes` weighs their terms beside other columns. If text is the only
     column, its family is that of `TextNB()`.
 
-    Parameters
-    ----------
-    documents : columns that the format declares as text.
-    lone : the text column, if there is no other feature; else None.
+    `documents`: columns that the format declares as text. `lone`: the text column, if there is no
+    other feature; else None.
     """
     naive_bayes = plain_estimator(target, documents, options)
     families = naive_bayes.params["columns"] or {}

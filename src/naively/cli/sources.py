@@ -51,19 +51,12 @@ SETTLED = (
 
 @dataclass
 class Opened:
-    """An open source, with column names that fit the model.
-
-    Attributes
-    ----------
-    files : Source
-    name : its name in messages.
-    names : of the columns.
-    labels : the classes of a model by their texts, for documents, if classes are not texts.
-    """
+    """An open source, with column names that fit the model."""
 
     files: Source
-    name: str
-    names: list[str]
+    name: str  # its name in messages
+    names: list[str]  # of the columns
+    # the classes of a model by their texts, for documents, if classes are not texts
     labels: dict[str, Any] = field(default_factory=dict)
     _ahead: Iterator[Task | None] | None = field(default=None, repr=False)
 
@@ -113,14 +106,10 @@ def opened(
 ) -> Opened:  # fmt: skip
     """Open tables or documents.
 
-    Parameters
-    ----------
-    data : files, folders and patterns; none for standard input.
-    format : of the files; None to infer it.
-    missing : spellings of a missing value.
-    label : the class of all documents; None if they have their own or are tables.
-    query : a database query to read instead of `data`.
-    options : of `open_source`.
+    `data`: files, folders and patterns; none for standard input. `format`: of the files; None to
+    infer it. `missing`: spellings of a missing value. `label`: the class of all documents; None if
+    they have their own or are tables. `query`: a database query to read instead of `data`.
+    `options`: of `open_source`.
     """
     if query.sql is not None or query.database is not None:
         return _queried(data, format, label, query)
@@ -228,10 +217,8 @@ def lone_text(
 ) -> str | None:  # fmt: skip
     """The only feature, if it is text: by an option, or by its first values; else None.
 
-    Parameters
-    ----------
-    texts : columns that the format declares as text.
-    first : reads about so many of the first rows.
+    `texts`: columns that the format declares as text. `first`: reads about so many of the first
+    rows.
     """
     features = [name for name in names if name not in (target, options.weight)]
     features = [name for name in features if name not in options.skipped]

@@ -131,21 +131,14 @@ def training_scores(
 
 @dataclass
 class Fitted:
-    """The result of `fit` or `update`.
-
-    Attributes
-    ----------
-    model : Model
-    seconds : float, time of reading, training and cross-validation.
-    held : Scores of held-out rows, or with `--evaluate` of new rows before training on them.
-    cross_validation : Scores of cross-validation on training rows.
-    sample : a sample of these; None if some rows were held out, or a model was updated.
-    """
+    """The result of `fit` or `update`."""
 
     model: Model
-    seconds: float
+    seconds: float  # time of reading, training and cross-validation
+    # Scores of held-out rows, or with `--evaluate` of new rows before training on them
     held: Scores | None
-    cross_validation: Scores | None = None
+    cross_validation: Scores | None = None  # Scores of cross-validation on training rows
+    # a sample of these; None if some rows were held out, or a model was updated
     sample: RowSample | None = None
 
 
@@ -325,20 +318,12 @@ def unlearnable(source: Opened, target: str, unlabelled: int) -> UserError:
 
 
 class Predicted(NamedTuple):
-    """Predictions for a batch.
+    """Predictions for a batch."""
 
-    Attributes
-    ----------
-    batch : the columns as they were read.
-    labels : (n,) predicted labels.
-    proba : (n, C) P(c | x); None unless requested.
-    top : (labels, their P(c | x)), (n, k) each, of the most probable classes; None unless
-        requested.
-    """
-
-    batch: pa.RecordBatch
-    labels: Labels
-    proba: Float64 | None
+    batch: pa.RecordBatch  # the columns as they were read
+    labels: Labels  # (n,) predicted labels
+    proba: Float64 | None  # (n, C) P(c | x); None unless requested
+    # (labels, their P(c | x)), (n, k) each, of the most probable classes; None unless requested
     top: tuple[Labels, Float64] | None
 
 

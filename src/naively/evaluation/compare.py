@@ -240,10 +240,8 @@ def examine(
 ) -> Comparison:  # fmt: skip
     """Compare candidates on labelled rows: the ladder, and `others`, with at least 2 folds.
 
-    Raises
-    ------
-    ValueError : if no column is left, no candidate has a name in `only`, or there are too few
-        rows for a size.
+    Raises ValueError if no column is left, no candidate has a name in `only`, or there are too few
+    rows for a size.
     """
     schema = infer(options, rows.table, (rows.classes, rows.codes)).varying
     schema.check_any("compare")

@@ -59,22 +59,13 @@ FLAT = 1e-15  # standard deviation that is rounding error, of numbers up to 1
 
 @dataclass(frozen=True)
 class Evidence:
-    """Likelihood ratios of the dependence of features; numbers, or arrays for many pairs.
+    """Likelihood ratios of the dependence of features; numbers, or arrays for many pairs."""
 
-    Attributes
-    ----------
-    rows : number of rows in which neither feature is missing.
-    g : likelihood ratio 2 n I, in nats; inf if one feature is a function of the other.
-    mean : expected g of independent features.
-    dof : degrees of freedom of the asymptotic χ² distribution of g.
-    most : largest possible g, 2 n times the entropy of a categorical feature.
-    """
-
-    rows: Any
-    g: Any
-    mean: Any
-    dof: Any
-    most: Any = math.inf
+    rows: Any  # number of rows in which neither feature is missing
+    g: Any  # likelihood ratio 2 n I, in nats; inf if one feature is a function of the other
+    mean: Any  # expected g of independent features
+    dof: Any  # degrees of freedom of the asymptotic χ² distribution of g
+    most: Any = math.inf  # largest possible g, 2 n times the entropy of a categorical feature
 
     def __getitem__(self, at: Any) -> Evidence:
         most = self.most if np.ndim(self.most) == 0 else self.most[at]
@@ -105,11 +96,8 @@ def of_levels(x: Int64, y: Int64, sizes: tuple[int, int], codes: Int64, classes:
 
     Degrees of freedom: Σ_c (a_c - 1)(b_c - 1), with the numbers of categories in class c.
 
-    Parameters
-    ----------
-    x, y : (n,) category codes, or the number of categories where missing.
-    sizes : numbers of categories.
-    codes : (n,) class of each row.
+    `x, y`: (n,) category codes, or the number of categories where missing. `sizes`: numbers of
+    categories. `codes`: (n,) class of each row.
     """
     a, b = sizes
     present = (x < a) & (y < b)
@@ -149,9 +137,7 @@ def expected(r: npt.NDArray[Any], c: npt.NDArray[Any], n: npt.NDArray[Any]) -> F
 
     Summed term by term for small r c / n; else from the moments, up to (r c / n)^-2.
 
-    Parameters
-    ----------
-    r, c, n : (m,) numbers of rows with the first category, with the second, and of all.
+    `r, c, n`: (m,) numbers of rows with the first category, with the second, and of all.
     """
     r, c, n = (np.asarray(array, np.float64) for array in (r, c, n))
     mu = r * c / n
@@ -189,10 +175,7 @@ def of_numbers(X: Float64, codes: Int64, classes: int) -> Evidence:
 
     Degrees of freedom: the number of classes with three rows or more in which both vary.
 
-    Parameters
-    ----------
-    X : (n, d) float64, NaN where missing.
-    codes : (n,) class of each row.
+    `X`: (n, d) float64, NaN where missing. `codes`: (n,) class of each row.
     """
     d = X.shape[1]
     rows, g, mean = np.zeros((d, d)), np.zeros((d, d)), np.zeros((d, d))
@@ -220,11 +203,8 @@ def of_both(x: Int64, size: int, Z: Float64, codes: Int64, classes: int) -> Evid
     Degrees of freedom: Σ_c (a_c - 1), with the number of such groups in class c, for classes in
     which the number varies.
 
-    Parameters
-    ----------
-    x : (n,) category codes, or `size` where missing.
-    Z : (n, d) float64, NaN where missing.
-    codes : (n,) class of each row.
+    `x`: (n,) category codes, or `size` where missing. `Z`: (n, d) float64, NaN where missing.
+    `codes`: (n,) class of each row.
     """
     d = Z.shape[1]
     rows, g, mean, dof = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d, np.int64)
@@ -258,10 +238,7 @@ def normal_scores(X: Float64, codes: Int64, classes: int) -> Float64:
     Mutual information does not depend on the scale, but analysis of variance does: a few large
     values, as of incomes, would make the categories that have them differ from the others.
 
-    Parameters
-    ----------
-    X : (n, d) float64, NaN where missing.
-    codes : (n,) class of each row.
+    `X`: (n, d) float64, NaN where missing. `codes`: (n,) class of each row.
     """
     scores = np.full_like(X, np.nan)
     for class_rows in _by_class(codes, classes):
@@ -337,18 +314,12 @@ TABLES = 50_000  # fewer, with many classes: so many tables of counts
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """A column, as category codes or as numbers.
-
-    Attributes
-    ----------
-    name : str
-    values : (n,) int64 category codes, or `levels` where missing; or float64 with NaN.
-    levels : number of categories; 0 for a numeric column.
-    """
+    """A column, as category codes or as numbers."""
 
     name: str
+    # (n,) int64 category codes, or `levels` where missing; or float64 with NaN
     values: npt.NDArray[Any]
-    levels: int = 0
+    levels: int = 0  # number of categories; 0 for a numeric column
 
 
 @dataclass(frozen=True)
@@ -451,9 +422,7 @@ def pairs(features: Sequence[Feature], codes: Int64, classes: int) -> list[Colum
 
     Rows in which one of the two is missing are left out.
 
-    Parameters
-    ----------
-    codes : (n,) class of each row.
+    `codes`: (n,) class of each row.
     """
     conditional = _all(features, codes, classes)
     marginal = _all(features, np.zeros_like(codes), 1)

@@ -312,9 +312,7 @@ def examine(
 ) -> Diagnosis:
     """Diagnose labelled rows.
 
-    Raises
-    ------
-    ValueError : if no column is left.
+    Raises ValueError if no column is left.
     """
     classes = len(rows.classes)
     schema = infer(options, rows.table, (rows.classes, rows.codes)).varying

@@ -47,13 +47,8 @@ def assign_folds(
     (`naively.pooling.duplicates`), and documents with the same terms, are in one fold, unless they
     recur (`naively.pooling.texts.repeated`).
 
-    Parameters
-    ----------
-    schema : of the rows.
-    X : (n, ...) encoded rows.
-    codes : (n,) the class of each row.
-    weights : (n,) or None. They order equal rows.
-    parts : number of folds.
+    `schema`: of the rows. `X`: (n, ...) encoded rows. `codes`: (n,) the class of each row.
+    `weights`: (n,) or None. They order equal rows. `parts`: number of folds.
     """
     if weights is not None and not weights.all():  # rows of weight 0 must not shift others
         part = np.empty(len(codes), np.int64)
@@ -74,9 +69,7 @@ def alike(schema: Schema, X: Data, codes: Int64) -> Int64:
 
     It is the position of the first of them.
 
-    Parameters
-    ----------
-    schema, X, codes : as in `assign_folds`.
+    `schema, X, codes`: as in `assign_folds`.
     """
     order, distinct = _grouped(schema, X, codes, None)
     numbers = np.empty(len(order), np.int64)
@@ -157,10 +150,7 @@ def assign_equal_rows(keys: UInt64, codes: Int64) -> Int64:
     on its duplicate. The others are assigned in rotation, in the order of their hashes. A class
     with one distinct row is never held out, so that each model is trained on all classes.
 
-    Parameters
-    ----------
-    keys : (n,) a hash of each row's content.
-    codes : (n,) the class of each row.
+    `keys`: (n,) a hash of each row's content. `codes`: (n,) the class of each row.
     """
     distinct, inverse = np.unique(np.stack([codes.astype(np.uint64), keys]), axis=1,
                                  return_inverse=True)  # fmt: skip
@@ -249,20 +239,12 @@ Reading = tuple[Schema, Prior]
 
 @dataclass(frozen=True, eq=False)
 class Unlearned:
-    """Predictions of a model for held-out rows.
+    """Predictions of a model for held-out rows."""
 
-    Attributes
-    ----------
-    rows : (m,) positions of the rows.
-    log_proba : (m, C) log P(c | x), in nats; -inf for classes without training rows.
-    unknown : (m,) whether the model had no training row of that class.
-    losses : (m,) -log P(label | x), in nats.
-    """
-
-    rows: Int64
-    log_proba: Float64
-    unknown: npt.NDArray[np.bool_]
-    losses: Float64
+    rows: Int64  # (m,) positions of the rows
+    log_proba: Float64  # (m, C) log P(c | x), in nats; -inf for classes without training rows
+    unknown: npt.NDArray[np.bool_]  # (m,) whether the model had no training row of that class
+    losses: Float64  # (m,) -log P(label | x), in nats
 
 
 Answer = Callable[[Unlearned], T]
@@ -270,26 +252,17 @@ Answer = Callable[[Unlearned], T]
 
 @dataclass(frozen=True, eq=False)
 class Learnable:
-    """Training rows, encoded.
+    """Training rows, encoded."""
 
-    Attributes
-    ----------
-    blank : untrained Model, with the columns and families of these rows.
-    X : (n, ...) encoded rows.
-    labels : (n,)
-    weights : (n,) not negative; None if every row weighs 1.
-    kept : (n,) positions of these rows among the rows that the caller passed; None if they are
-        all of them.
-    source : the data that families were inferred from; None if they were not inferred.
-    split : the groups or times of the rows, to split them by; None for stratified folds.
-    """
-
-    blank: Model
-    X: Data
-    labels: Labels
-    weights: Float64 | None = None
+    blank: Model  # untrained Model, with the columns and families of these rows
+    X: Data  # (n, ...) encoded rows
+    labels: Labels  # (n,)
+    weights: Float64 | None = None  # (n,) not negative; None if every row weighs 1
+    # (n,) positions of these rows among the rows that the caller passed; None if they are all of
+    # them
     kept: Int64 | None = None
-    source: Any = None
+    source: Any = None  # the data that families were inferred from; None if they were not inferred
+    # the groups or times of the rows, to split them by; None for stratified folds
     split: SplitBy | None = None
 
     @property
@@ -311,24 +284,12 @@ class Folds:
     only added, never subtracted. For sparse counts, a group is counted over the columns of the
     test rows only.
 
-    Parameters
-    ----------
-    rows : Learnable
-    learned : (S, n) bool, whether each of S models is trained on each row.
-    workers : Workers that count and score.
-    whole : a model trained on these rows and others; each model is then this one less the rows
-        that it is not trained on. Its sums must be reversible.
-
-    Attributes
-    ----------
-    classes : (C,) the labels of all rows, sorted.
-    codes : (n,) the class of each row.
-    frequencies : (C,) the share of each class among all training rows.
-
-    Raises
-    ------
-    ValueError : for rows that cannot be trained on; and if rare terms were dropped (`max_terms`),
-        because counts then depend on the order of the rows.
+    `learned`: (S, n) bool, whether each of S models is trained on each row. `workers`: Workers that
+    count and score. `whole`: a model trained on these rows and others; each model is then this one
+    less the rows that it is not trained on. Its sums must be reversible. `classes`: (C,) the labels
+    of all rows, sorted. `codes`: (n,) the class of each row. `frequencies`: (C,) the share of each
+    class among all training rows. Raises ValueError for rows that cannot be trained on; and if rare
+    terms were dropped (`max_terms`), because counts then depend on the order of the rows.
     """
 
     def __init__(
@@ -484,9 +445,7 @@ class Folds:
     ) -> list[list[T]]:
         """Predict the test rows of each split: a list of answers for each split, one per reading.
 
-        Raises
-        ------
-        ValueError : if a reading does not suit the sums, or a test row cannot be scored.
+        Raises ValueError if a reading does not suit the sums, or a test row cannot be scored.
         """
         met_only = all(_met_only(schema) for schema, _ in readings) and is_sparse(self.rows.X)
         inner = SERIAL if len(tests) > 1 else self.workers

@@ -429,14 +429,10 @@ class Scores:
 class Tally:
     """Sums over predictions and labels, for `Scores`; tallies add up (`+`).
 
-    Parameters
-    ----------
-    classes : (C,) labels.
-    log_prior : (C,) log of the class frequencies, the baseline; None if there is none.
-    majority : position of the majority class of the training rows; None for that of the rows added.
-    positive : position of the positive class; None if there is none.
-    ranked : positions of classes to rank the rows by, each against all others; by default the
-        positive one.
+    `classes`: (C,) labels. `log_prior`: (C,) log of the class frequencies, the baseline; None if
+    there is none. `majority`: position of the majority class of the training rows; None for that of
+    the rows added. `positive`: position of the positive class; None if there is none. `ranked`:
+    positions of classes to rank the rows by, each against all others; by default the positive one.
     """
 
     def __init__(
@@ -481,19 +477,12 @@ class Tally:
     ) -> tuple[Float64, Float64]:  # fmt: skip
         """Add rows.
 
-        Parameters
-        ----------
-        truth : (n,) position of each row's class, -1 for a label that is not a class.
-        log_proba : (n, C) log P(c | x); None for a classifier without probabilities.
-        predicted : (n,) positions of predicted classes; the most probable ones by default.
-        seen : (n,) whether the model had training rows of the row's class; by default, where
-            `truth` is not -1.
-        weights : (n,) not negative; 1 by default.
-
-        Returns
-        -------
-        (-log P(label | x) in nats, 1 where the prediction is wrong, else 0), (n,) each; losses are
-        NaN without probabilities.
+        `truth`: (n,) position of each row's class, -1 for a label that is not a class. `log_proba`:
+        (n, C) log P(c | x); None for a classifier without probabilities. `predicted`: (n,)
+        positions of predicted classes; the most probable ones by default. `seen`: (n,) whether the
+        model had training rows of the row's class; by default, where `truth` is not -1. `weights`:
+        (n,) not negative; 1 by default. Returns (-log P(label | x) in nats, 1 where the prediction
+        is wrong, else 0), (n,) each; losses are NaN without probabilities.
         """
         n = len(truth)
         if predicted is None:
@@ -600,18 +589,11 @@ def _joined(batches: list[tuple[Float64, Any, Float64]]) -> tuple[Float64, Any, 
 
 
 class RuleScores(NamedTuple):
-    """Scores of labels with abstentions; NaN without rows.
+    """Scores of labels with abstentions; NaN without rows."""
 
-    Attributes
-    ----------
-    share_open : share of rows for which the rule abstains.
-    accuracy : share of correct labels among the other rows.
-    mean_cost : mean over the rows with a prediction whose label is a class of the model.
-    """
-
-    share_open: float
-    accuracy: float
-    mean_cost: float
+    share_open: float  # share of rows for which the rule abstains
+    accuracy: float  # share of correct labels among the other rows
+    mean_cost: float  # mean over the rows with a prediction whose label is a class of the model
 
     @classmethod
     def of(cls, confusion: ExactArray, costs: Float64 | None) -> RuleScores:
@@ -660,21 +642,15 @@ class RuleTally:
 
 @dataclass(frozen=True)
 class LabelScores:
-    """Scores of multilabel predictions.
+    """Scores of multilabel predictions."""
 
-    Attributes
-    ----------
-    labels : (L,) of the model, then labels of the rows that the model does not have.
-    hits : of each label.
-    rows, exact : number of rows, and of those with exactly the right labels.
-    log_loss, baseline_log_loss : nats per row, summed over the labels of the model; baseline: the
-        training frequency of each label.
-    """
-
-    labels: list[str]
-    hits: Hits
+    labels: list[str]  # (L,) of the model, then labels of the rows that the model does not have
+    hits: Hits  # of each label
+    # rows, exact: number of rows, and of those with exactly the right labels
     rows: int
     exact: int
+    # log_loss, baseline_log_loss: nats per row, summed over the labels of the model; baseline: the
+    # training frequency of each label
     log_loss: float
     baseline_log_loss: float
 
@@ -714,10 +690,8 @@ class LabelTally:
     def add(self, lists: Sequence[Sequence[str]], predicted: Truths, log_odds: Float64) -> None:
         """Add rows.
 
-        Parameters
-        ----------
-        lists : (n,) the labels of each row.
-        predicted, log_odds : (n, L) whether each label of the model is predicted, and its log-odds.
+        `lists`: (n,) the labels of each row. `predicted, log_odds`: (n, L) whether each label of
+        the model is predicted, and its log-odds.
         """
         positions = {label: k for k, label in enumerate(self.labels)}
         truth, labels_known = np.zeros(predicted.shape, bool), np.ones(len(predicted), bool)

@@ -117,22 +117,13 @@ def known_as(models: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Rung:
-    """A model of the ladder: a choice of blocks for the columns of a table.
-
-    Attributes
-    ----------
-    name : str
-    use : Python code for it; empty for the class prior.
-    option : option of `naively fit` for it; None if there is none.
-    blocks : tuple of Block
-    free : parameters of the first block, if known before estimation.
-    """
+    """A model of the ladder: a choice of blocks for the columns of a table."""
 
     name: str
-    use: str
-    option: str | None
+    use: str  # Python code for it; empty for the class prior
+    option: str | None  # option of `naively fit` for it; None if there is none
     blocks: tuple[Block, ...]
-    free: int | None = None
+    free: int | None = None  # parameters of the first block, if known before estimation
 
     @property
     def naive(self) -> bool:
@@ -218,13 +209,9 @@ def ladder(
 ) -> list[Rung]:  # fmt: skip
     """The models of the ladder for the columns of a table.
 
-    Parameters
-    ----------
-    rule : Schema, each column with its inferred family.
-    numbers : numeric columns, which Gaussian models take together.
-    levels : number of categories of each categorical column.
-    classes : K.
-    whole : all columns in one block, for `AutoBayes`; None if it is not tried on them.
+    `rule`: each column with its inferred family. `numbers`: numeric columns, which Gaussian models
+    take together. `levels`: number of categories of each categorical column. `classes`: K. `whole`:
+    all columns in one block, for `AutoBayes`; None if it is not tried on them.
     """
     is_text = len(rule.blocks) == 1 and _is_text(rule.blocks[0])
     use = text_code(rule.blocks[0].family) if is_text else "NaiveBayes()"
@@ -298,9 +285,7 @@ def lone_text(columns: Any, n_features: int) -> Text | None:
 def text_code(family: AnyFamily, parameters: Iterable[tuple[str, str]] = ()) -> str:
     """Return Python code of the `TextNB` with this family.
 
-    Parameters
-    ----------
-    parameters : (name, code) of those of a `NaiveBayes`, of which `TextNB` has the class prior's.
+    `parameters`: (name, code) of those of a `NaiveBayes`, of which `TextNB` has the class prior's.
     """
     options = _changed_options(family)
     if not isinstance(family, WeighedText):

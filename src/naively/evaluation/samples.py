@@ -60,25 +60,15 @@ POSITION = "\0position"
 
 @dataclass
 class LabelledRows:
-    """Rows with their labels.
+    """Rows with their labels."""
 
-    Attributes
-    ----------
-    table : pa.Table, without the target.
-    classes : (C,) the labels, sorted.
-    codes : (n,) int64, the class of each row.
-    total : number of labelled rows in the data, of which these are n.
-    unlabelled : number of rows without a label, which were left out.
-    target : name of the label column, if there is one.
-    split : the groups or times of the rows, to split them by; None for random folds.
-    """
-
-    table: pa.Table
-    classes: Labels
-    codes: Int64
-    total: int
-    unlabelled: int
-    target: str | None = None
+    table: pa.Table  # pa.Table, without the target
+    classes: Labels  # (C,) the labels, sorted
+    codes: Int64  # (n,) int64, the class of each row
+    total: int  # number of labelled rows in the data, of which these are n
+    unlabelled: int  # number of rows without a label, which were left out
+    target: str | None = None  # name of the label column, if there is one
+    # the groups or times of the rows, to split them by; None for random folds
     split: SplitBy | None = None
 
     @property
@@ -149,9 +139,7 @@ class Report:
 def failures(reasons: Iterable[tuple[str, str]]) -> list[str]:
     """Lines "names: reason", one for each distinct reason.
 
-    Parameters
-    ----------
-    reasons : pairs (name, why it was not estimated, or "").
+    `reasons`: pairs (name, why it was not estimated, or "").
     """
     names: dict[str, list[str]] = {}
     for name, reason in reasons:
@@ -162,18 +150,11 @@ def failures(reasons: Iterable[tuple[str, str]]) -> list[str]:
 
 @dataclass
 class Reservoir:
-    """A sample of the rows of a stream in constant memory: those with the smallest random numbers.
+    """The rows of a stream with the smallest random numbers: a sample in constant memory."""
 
-    Attributes
-    ----------
-    held : rows and their numbers.
-    limit : rows of the sample, at most.
-    threshold : the numbers of sampled rows are below it.
-    """
-
-    held: Held = field(default_factory=Held)
-    limit: int = ROWS
-    threshold: float = ALL
+    held: Held = field(default_factory=Held)  # rows and their numbers
+    limit: int = ROWS  # rows of the sample, at most
+    threshold: float = ALL  # the numbers of sampled rows are below it
 
     def add(self, table: pa.Table, draws: Float64) -> None:
         """Add the rows whose numbers are below the threshold."""
@@ -257,19 +238,11 @@ def of_any(
 ) -> tuple[LabelledRows, tuple[str, ...]]:  # fmt: skip
     """(the labelled rows of a user's data; the columns that the source declares as documents).
 
-    Parameters
-    ----------
-    X : a path, a list of paths, a stream as from `naively.scan`, a list of documents, or a table
-        as in `of_table`.
-    y : name of the label column; or (n,) labels, for a table.
-    missing : spellings of a missing value.
-    groups, time : name of the column to split the rows by, which is then dropped; or (n,) values,
-        for a table in memory.
-    features : names of columns that are not dropped.
-
-    Raises
-    ------
-    ValueError : saying what is wrong and where.
+    `X`: a path, a list of paths, a stream as from `naively.scan`, a list of documents, or a table
+    as in `of_table`. `y`: name of the label column; or (n,) labels, for a table. `missing`:
+    spellings of a missing value. `groups, time`: name of the column to split the rows by, which is
+    then dropped; or (n,) values, for a table in memory. `features`: names of columns that are not
+    dropped. Raises ValueError saying what is wrong and where.
     """
     if (chosen := kind_of_split(groups, time)) is None:
         return _of_any(X, y, seed, missing)
@@ -331,14 +304,8 @@ def of_table(X: Any, y: Any, seed: int, missing: Collection[str]) -> LabelledRow
 
     More rows than `_limit` are sampled.
 
-    Parameters
-    ----------
-    y : (n,) labels, or the name of the label column of X.
-    missing : spellings of a missing value.
-
-    Raises
-    ------
-    ValueError : saying what is wrong and where.
+    `y`: (n,) labels, or the name of the label column of X. `missing`: spellings of a missing value.
+    Raises ValueError saying what is wrong and where.
     """
     if hasattr(X, "tocsr"):
         raise ValueError("models are compared on a table of columns, not on a sparse matrix")
@@ -400,11 +367,8 @@ class RowSample:
     rows with the smallest numbers are the sample (`naively.statistics.sample`). The sample and
     its order do not depend on the timing of threads.
 
-    Parameters
-    ----------
-    seed : of the random numbers.
-    weight, missing : the weight column, or None, and the spellings of a missing value.
-    pieces : number of pieces of the stream that were added, without gaps.
+    `seed`: of the random numbers. `weight, missing`: the weight column, or None, and the spellings
+    of a missing value. `pieces`: number of pieces of the stream that were added, without gaps.
     """
 
     seed: int

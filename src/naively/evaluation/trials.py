@@ -54,29 +54,16 @@ class Splits:
 
     Rows with the same place in all splits form a group: all training sets are sums of groups.
 
-    Parameters
-    ----------
-    codes : (n,) the class of each row.
-    folds : number of folds.
-    sizes : of the training sets, increasing; the first is at least the number of classes.
-    seed : of the folds and their order.
-    alike : (n,) a number for each row: rows with the same number are duplicates, and in one fold;
-        None if there are none.
-    whole : whether to add all rows of the other folds as the last size: the smallest number of
-        them, or their mean if rows are split by groups or time.
-    by : groups or times to split the rows by; None for random folds.
-
-    Attributes
-    ----------
-    parts : tuple of (m,) rows, the groups; each row is in one.
-    tests : tuple of (m,) rows that each split predicts.
-    steps : for each split and size, the groups added to the training set.
-    sizes : of the training sets, with all rows of the other folds if `whole`.
-
-    Raises
-    ------
-    ValueError : if no row can be held out; without `whole`, if a size is below the number of
-        classes, or above the training rows of some split.
+    `codes`: (n,) the class of each row. `folds`: number of folds. `sizes`: of the training sets,
+    increasing; the first is at least the number of classes. `seed`: of the folds and their order.
+    `alike`: (n,) a number for each row: rows with the same number are duplicates, and in one fold;
+    None if there are none. `whole`: whether to add all rows of the other folds as the last size:
+    the smallest number of them, or their mean if rows are split by groups or time. `by`: groups or
+    times to split the rows by; None for random folds. `parts`: tuple of (m,) rows, the groups; each
+    row is in one. `tests`: tuple of (m,) rows that each split predicts. `steps`: for each split and
+    size, the groups added to the training set. `sizes`: of the training sets, with all rows of the
+    other folds if `whole`. Raises ValueError if no row can be held out; without `whole`, if a size
+    is below the number of classes, or above the training rows of some split.
     """
 
     def __init__(
@@ -190,10 +177,8 @@ def _forward(codes: Int64, by: ByTime, folds: int, seed: int) -> tuple[list[Int6
 def growing(codes: Int64, folds: int) -> tuple[int, ...]:
     """Sizes of training sets: 10, 20, 50, 100 and so on, from two rows per class.
 
-    Parameters
-    ----------
-    codes : (n,) the class of each row.
-    folds : number of folds; the size of a whole training set is not included.
+    `codes`: (n,) the class of each row. `folds`: number of folds; the size of a whole training set
+    is not included.
     """
     smallest = 2 * len(np.unique(codes))
     largest = len(codes) * (folds - 1) / folds / 1.2  # leave out a size close to the last
@@ -276,17 +261,9 @@ def blank_curve(splits: Splits, reason: str = "") -> Curve:
 class Sums:
     """Sums over each group of rows, for one summary of some columns.
 
-    Parameters
-    ----------
-    trial : of the rows.
-    part : Counted, the summary and the columns.
-
-    Attributes
-    ----------
-    X : the encoded rows.
-    parts : list of Statistics, one for each group of the splits; empty if they are too large.
-    too_large : whether they take too much memory.
-    seconds : time spent on sums.
+    `trial`: of the rows. `part`: the summary and the columns. `X`: the encoded rows. `parts`: list
+    of Statistics, one for each group of the splits; empty if they are too large. `too_large`:
+    whether they take too much memory. `seconds`: time spent on sums.
     """
 
     def __init__(self, trial: Trial, part: Counted) -> None:
@@ -340,11 +317,7 @@ class Trial:
     Models are sums: each group of rows is counted once for all models that use the same sums, and
     a larger training set adds groups to a smaller one.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-    rule : Schema of the columns.
-    splits : of the rows.
+    `rule`: Schema of the columns. `splits`: of the rows.
     """
 
     def __init__(self, rows: LabelledRows, rule: Schema, splits: Splits, workers: Workers) -> None:

@@ -13,45 +13,27 @@ from naively.evaluation.rungs import AUTO, TEXT
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The predictions of a model on held-out rows.
+    """The predictions of a model on held-out rows."""
 
-    Attributes
-    ----------
-    name : of the model.
-    log_loss : mean -log P(y | x) in nats; NaN without probabilities.
-    error : share of rows whose predicted class is wrong.
-    losses : (n,) -log P(y | x) of each row; NaN for rows without a prediction.
-    wrong : (n,) 1 where the predicted class is wrong, else 0; NaN likewise.
-    """
-
-    name: str
-    log_loss: float
-    error: float
-    losses: Float64
-    wrong: Float64
+    name: str  # of the model
+    log_loss: float  # mean -log P(y | x) in nats; NaN without probabilities
+    error: float  # share of rows whose predicted class is wrong
+    losses: Float64  # (n,) -log P(y | x) of each row; NaN for rows without a prediction
+    wrong: Float64  # (n,) 1 where the predicted class is wrong, else 0; NaN likewise
 
 
 class Verdict:
     """Choose among models that predicted the same held-out rows.
 
-    Parameters
-    ----------
-    results : of all models, the class prior included.
-    prior : of the class prior, the baseline.
-    naive : of naive Bayes; None if it was not tried.
-
-    Attributes
-    ----------
-    results, prior, naive : as passed; `naive` is the prior if None was passed.
-    best : the smallest log-loss.
-    least : the smallest error.
-    beats_naive : whether the best has a clearly smaller log-loss than naive Bayes.
-    beats_prior : whether the best has a clearly smaller log-loss than the prior.
-    advised : the recommended model. Naive Bayes, unless the best is clearly better, or better by
-        more than one standard error without more errors. Then the default model, or the best
-        where it has a clearly smaller log-loss or clearly fewer errors than that. If the
-        best is not clearly better than the prior: the first of this model and `least` with clearly
-        fewer errors than the prior; else the prior.
+    `results`: of all models, the class prior included. `prior`: of the class prior, the baseline.
+    `naive`: of naive Bayes; None if it was not tried. `results, prior, naive`: as passed; `naive`
+    is the prior if None was passed. `best`: the smallest log-loss. `least`: the smallest error.
+    `beats_naive`: whether the best has a clearly smaller log-loss than naive Bayes. `beats_prior`:
+    whether the best has a clearly smaller log-loss than the prior. `advised`: the recommended
+    model. Naive Bayes, unless the best is clearly better, or better by more than one standard error
+    without more errors. Then the default model, or the best where it has a clearly smaller log-loss
+    or clearly fewer errors than that. If the best is not clearly better than the prior: the first
+    of this model and `least` with clearly fewer errors than the prior; else the prior.
     """
 
     def __init__(self, results: Sequence[Result], prior: Result, naive: Result | None) -> None:

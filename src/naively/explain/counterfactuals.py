@@ -195,15 +195,9 @@ def document_table(texts: Any) -> pa.Table:
 class Search:
     """Search for counterfactuals: candidates are drawn once, and used for several rows.
 
-    Parameters
-    ----------
-    changeable : features that may change; all by default.
-    immutable : features that may not change.
-    rule : decision rule; the most probable class by default.
-
-    Raises
-    ------
-    ValueError : if one of these features is unknown.
+    `changeable`: features that may change; all by default. `immutable`: features that may not
+    change. `rule`: decision rule; the most probable class by default. Raises ValueError if one of
+    these features is unknown.
     """
 
     def __init__(

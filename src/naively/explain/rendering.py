@@ -42,18 +42,12 @@ AGAINST = ("bold #000000 on #ff8700", "bold #d98200", "#d98200")
 
 @dataclass(frozen=True)
 class Listing:
-    """Contributions to print, which add up to the total.
+    """Contributions to print, which add up to the total."""
 
-    Attributes
-    ----------
-    rows : features or terms with their values, the largest contribution first.
-    closing : lines without bars: the sum of other features, prior mixing, the prior.
-    notes : remarks below the table.
-    """
-
-    rows: list[Line]
+    rows: list[Line]  # features or terms with their values, the largest contribution first
+    # lines without bars: the sum of other features, prior mixing, the prior
     closing: list[Line] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # remarks below the table
 
 
 def table(
@@ -61,12 +55,8 @@ def table(
 ) -> RichTable:
     """Make a table of contributions with bars, and a line with the total.
 
-    Parameters
-    ----------
-    heads : headings of the names and the values.
-    total : the log-odds.
-    width : characters of a line.
-    longest : maximum characters of a name and of a value.
+    `heads`: headings of the names and the values. `total`: the log-odds. `width`: characters of a
+    line. `longest`: maximum characters of a name and of a value.
     """
     shown_rows = [
         (clean(name, longest[0]), brief(value, longest[1]), f"{odds:+.3f}")

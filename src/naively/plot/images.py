@@ -30,20 +30,12 @@ LARGEST = 1.7
 
 @dataclass(frozen=True)
 class Quantity:
-    """One number for each class and pixel.
-
-    Attributes
-    ----------
-    name : str
-    values : (C, d)
-    colours : name of a colour map.
-    symmetric : whether 0 is in the middle of the colour map.
-    """
+    """One number for each class and pixel."""
 
     name: str
-    values: Float64
-    colours: str
-    symmetric: bool = False
+    values: Float64  # (C, d)
+    colours: str  # name of a colour map
+    symmetric: bool = False  # whether 0 is in the middle of the colour map
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -24,15 +24,10 @@ BAR = 0.19  # inches
 
 @dataclass(frozen=True)
 class TopFeatures:
-    """The most informative features of one class, or of all.
+    """The most informative features of one class, or of all."""
 
-    Attributes
-    ----------
-    title : the class; empty for all classes.
-    names, values : the features and their values, largest first.
-    """
-
-    title: str
+    title: str  # the class; empty for all classes
+    # names, values: the features and their values, largest first
     names: list[str]
     values: Float64
 

@@ -29,22 +29,13 @@ COUNT: CurveKind = "P(count | class)"
 
 @dataclass(frozen=True)
 class Curves:
-    """The class densities of one feature.
+    """The class densities of one feature."""
 
-    Attributes
-    ----------
-    name : of the feature.
-    x : (m,) values; whole numbers for counts.
-    density : (C, m) p(x | c): per unit of the feature, or a probability.
-    quantity : which of these it is.
-    rows : (n,) values of rows to draw behind the curves.
-    """
-
-    name: str
-    x: Float64
-    density: Float64
-    quantity: CurveKind
-    rows: Float64 | None = None
+    name: str  # of the feature
+    x: Float64  # (m,) values; whole numbers for counts
+    density: Float64  # (C, m) p(x | c): per unit of the feature, or a probability
+    quantity: CurveKind  # which of these it is
+    rows: Float64 | None = None  # (n,) values of rows to draw behind the curves
 
     @property
     def bins(self) -> list[float] | None:

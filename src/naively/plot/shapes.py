@@ -345,9 +345,7 @@ class EvidenceDisplay:
 def chosen(model: Model, features: Any) -> list[Shape]:
     """The selected blocks of one or two columns.
 
-    Raises
-    ------
-    ValueError : if there are none.
+    Raises ValueError if there are none.
     """
     shapes = drawable(model.posterior().shapes)
     if not shapes:
@@ -380,20 +378,12 @@ ALONE: dict[str, Any] = {"lw": 0.9, "ls": (0, (3, 1.5))}
 
 @dataclass(frozen=True)
 class View:
-    """The classes that are drawn.
+    """The classes that are drawn."""
 
-    Attributes
-    ----------
-    chosen : positions of the classes with a line each; with two classes that of `of` alone.
-    of : position of the class of heat maps.
-    against : position of the other class, if there are two.
-    labels : of all classes.
-    """
-
-    chosen: Int64
-    of: int
-    against: int | None
-    labels: Sequence[Label]
+    chosen: Int64  # positions of the classes with a line each; with two classes that of `of` alone
+    of: int  # position of the class of heat maps
+    against: int | None  # position of the other class, if there are two
+    labels: Sequence[Label]  # of all classes
 
     def values(self, shape: Shape, c: int) -> Float64:
         """The contribution of each cell to the score of a class, or to the log-odds of two."""

@@ -93,9 +93,7 @@ def grid(
 ) -> tuple[Figure | SubFigure, GridSpecBase]:
     """The figure and a grid of panels in the place of the given axes, or in a new figure.
 
-    Raises
-    ------
-    ValueError : if the axes were not made by `subplots` or `add_subplot`.
+    Raises ValueError if the axes were not made by `subplots` or `add_subplot`.
     """
     if ax is None:
         figure = plt.figure(figsize=size, layout="constrained")

@@ -29,16 +29,8 @@ WIDEN = 8
 def read(body: bytes, selected: Sequence[str], rows: int, longest: int) -> tuple[Any, list[str]]:
     """(a table of the selected columns, the names of all columns).
 
-    Parameters
-    ----------
-    body : an Arrow stream.
-    selected : names of columns.
-    rows : of the table, at most.
-    longest : bytes of a body, at most.
-
-    Raises
-    ------
-    RefusedError : if it is not an Arrow stream, or too large.
+    `body`: an Arrow stream. `selected`: names of columns. `rows`: of the table, at most. `longest`:
+    bytes of a body, at most. Raises RefusedError if it is not an Arrow stream, or too large.
     """
     try:
         _check_plain(body)

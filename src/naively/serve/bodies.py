@@ -45,10 +45,7 @@ def in_json(value: Any) -> bytes:
 def rows_in_json(answer: Answer, classes: Labels) -> bytes:
     """Encode `Answer.fields` of each row as JSON, much faster than row by row.
 
-    Parameters
-    ----------
-    answer : Answer, of one row or more.
-    classes : (C,) labels.
+    `answer`: Answer, of one row or more. `classes`: (C,) labels.
     """
     encoded = {label: in_json(label) for label in (None, *classes.tolist())}
     text = b"{%b:%%b" % in_json(PREDICTION)
@@ -93,12 +90,7 @@ QUOTE = ord('"')
 
 @dataclass(frozen=True)
 class Limits:
-    """The largest request.
-
-    Attributes
-    ----------
-    bytes, rows : int
-    """
+    """The largest request."""
 
     bytes: int = 1 << 24
     rows: int = 10_000
@@ -107,10 +99,7 @@ class Limits:
 class RequestColumns:
     """The columns that a request may have.
 
-    Parameters
-    ----------
-    model : Model
-    spec : TrainingSpec, for rows to train on or to forget; None for rows to predict.
+    `spec`: for rows to train on or to forget; None for rows to predict.
     """
 
     def __init__(self, model: Model, spec: TrainingSpec | None = None) -> None:
@@ -160,14 +149,8 @@ def rows_of(
 ) -> tuple[pa.Table, list[str]]:
     """(the rows of a request, warnings about its columns).
 
-    Parameters
-    ----------
-    body : bytes
-    kind : JSON or ARROW.
-
-    Raises
-    ------
-    RefusedError : if there are no rows or too many, or the body is not valid.
+    `kind`: JSON or ARROW. Raises RefusedError if there are no rows or too many, or the body is not
+    valid.
     """
     if kind == ARROW:
         table, names = read(body, request_columns.columns, limits.rows, limits.bytes)

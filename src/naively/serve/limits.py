@@ -32,12 +32,9 @@ RESPONSE_HEADERS = [
 class Guard:
     """ASGI middleware that checks host, origin and token.
 
-    Parameters
-    ----------
-    app : the application to protect.
-    hosts : accepted host names; None for any.
-    token : bearer token; None if none is needed.
-    seen : called after each request with its path, status and duration in seconds.
+    `app`: the application to protect. `hosts`: accepted host names; None for any. `token`: bearer
+    token; None if none is needed. `seen`: called after each request with its path, status and
+    duration in seconds.
     """
 
     def __init__(
@@ -117,9 +114,7 @@ class Body:
 class Room:
     """A memory limit for the bodies of all requests.
 
-    Parameters
-    ----------
-    most : bytes of all bodies together. The oldest body may exceed it, so that it can finish.
+    `most`: bytes of all bodies together. The oldest body may exceed it, so that it can finish.
     """
 
     def __init__(self, most: int) -> None:

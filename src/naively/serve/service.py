@@ -52,11 +52,8 @@ SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 
 class Metrics:
     """Prometheus metrics of requests, rows and the state.
 
-    Parameters
-    ----------
-    paths : of the service; other paths are counted together.
-    state : returns the current state.
-    size : returns the bytes of the log.
+    `paths`: of the service; other paths are counted together. `state`: returns the current state.
+    `size`: returns the bytes of the log.
     """
 
     content_type = CONTENT_TYPE_LATEST
@@ -114,11 +111,8 @@ class Direct:
     It skips the routing and validation of FastAPI; the answers are the same. HEAD is passed on as
     GET, as the server sends no body for it.
 
-    Parameters
-    ----------
-    app : the application for all other requests.
-    predict : answers a request.
-    refused, failed : answer a request that is refused, or that fails.
+    `app`: the application for all other requests. `predict`: answers a request. `refused, failed`:
+    answer a request that is refused, or that fails.
     """
 
     def __init__(
@@ -180,34 +174,21 @@ Label = Annotated[
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model is served.
+    """How a model is served."""
 
-    Attributes
-    ----------
-    name : str, the name of the model.
-    limits : Limits
-    hosts : accepted host names; None for any.
-    token : bearer token; None if none is needed.
-    inspect : returns the answer of /inspect for a state.
-    read_only : why the model cannot be trained here; None if it can.
-    """
-
-    name: str
+    name: str  # the name of the model
     limits: Limits
-    hosts: frozenset[str] | None
-    token: str | None
-    inspect: Callable[[State], dict[str, Any]]
-    read_only: str | None = None
+    hosts: frozenset[str] | None  # accepted host names; None for any
+    token: str | None  # bearer token; None if none is needed
+    inspect: Callable[[State], dict[str, Any]]  # returns the answer of /inspect for a state
+    read_only: str | None = None  # why the model cannot be trained here; None if it can
 
 
 class Service:
     """The endpoints of a served model.
 
-    Parameters
-    ----------
-    settings : Settings
-    fixed : State of a read-only model; None if there is a writer.
-    writer : Writer of a model that can be trained; None if it is read-only.
+    `fixed`: State of a read-only model; None if there is a writer. `writer`: Writer of a model that
+    can be trained; None if it is read-only.
     """
 
     def __init__(self, settings: Settings, fixed: State | None, writer: Writer | None) -> None:

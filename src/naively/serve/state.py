@@ -35,10 +35,7 @@ SOURCE = "the request"
 class RefusedError(Exception):
     """A request that is answered with an error.
 
-    Attributes
-    ----------
-    status : int, of HTTP.
-    message : str, the message: what is wrong, where, and what to do.
+    `status`: of HTTP. `message`: the message: what is wrong, where, and what to do.
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -55,16 +52,10 @@ class NeverLearnedError(ValueError):
 
 
 class Changed(NamedTuple):
-    """The result of a change.
+    """The result of a change."""
 
-    Attributes
-    ----------
-    model : the new Model, which shares no mutable data with the old one.
-    rows, unlabelled : int, number of rows trained on or forgotten, and of rows without a label.
-    warnings : warnings.
-    """
-
-    model: Model
+    model: Model  # the new Model, which shares no mutable data with the old one
+    # rows, unlabelled: number of rows trained on or forgotten, and of rows without a label
     rows: int
     unlabelled: int
     warnings: list[str]
@@ -72,22 +63,15 @@ class Changed(NamedTuple):
 
 @dataclass(frozen=True)
 class Changer:
-    """Apply changes to a model, as `naively update` and `naively forget` do.
+    """Apply changes to a model, as `naively update` and `naively forget` do."""
 
-    Attributes
-    ----------
-    spec : TrainingSpec, how rows are read for training.
-    """
-
-    spec: TrainingSpec
+    spec: TrainingSpec  # how rows are read for training
 
     def change(self, model: Model, what: What, table: pa.Table) -> Changed:
         """Train on rows or forget them; returns a new model, and leaves the old one unchanged.
 
-        Raises
-        ------
-        RefusedError : if rows to forget are no training rows; it names the first of them.
-        ValueError : if the rows cannot be trained on.
+        Raises RefusedError if rows to forget are no training rows; it names the first of them;
+        ValueError if the rows cannot be trained on.
         """
         if what == "forget":
             try:
@@ -123,10 +107,8 @@ class Changer:
     def forget(self, model: Model, table: pa.Table) -> Changed:
         """Forget rows; returns a new model.
 
-        Raises
-        ------
-        NeverLearnedError : if they are no training rows.
-        ValueError : if they cannot be read as training rows.
+        Raises NeverLearnedError if they are no training rows; ValueError if they cannot be read as
+        training rows.
         """
         try:
             return self._forgotten(model, table)
@@ -165,24 +147,16 @@ SPARE = workers(-2)
 
 @dataclass(frozen=True)
 class State:
-    """An immutable model, after a number of changes.
+    """An immutable model, after a number of changes."""
 
-    Attributes
-    ----------
-    number : int, changes since the model was first served.
-    model : Model
-    """
-
-    number: int
+    number: int  # changes since the model was first served
     model: Model
 
     @classmethod
     def of(cls, number: int, model: Model) -> State:
         """The state of a model, whose parameters are estimated now.
 
-        Raises
-        ------
-        ValueError : if they cannot be, for example because a covariance is singular.
+        Raises ValueError if they cannot be, for example because a covariance is singular.
         """
         if len(model.classes):
             model.posterior(SPARE)

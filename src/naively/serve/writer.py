@@ -116,21 +116,14 @@ LOGGER = logging.getLogger(__name__)
 
 
 class Done(NamedTuple):
-    """The result of a committed change.
+    """The result of a committed change."""
 
-    Attributes
-    ----------
-    number : int, the first state that includes it.
-    rows, unlabelled : int, number of rows trained on or forgotten, and of rows without a label.
-    warnings : warnings.
-    repeated : whether the request had been committed before.
-    """
-
-    number: int
+    number: int  # the first state that includes it
+    # rows, unlabelled: number of rows trained on or forgotten, and of rows without a label
     rows: int
     unlabelled: int
     warnings: list[str]
-    repeated: bool = False
+    repeated: bool = False  # whether the request had been committed before
 
 
 def keyed(key: str, body: bytes) -> tuple[str, str]:
@@ -150,22 +143,15 @@ def keyed(key: str, body: bytes) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Order:
-    """A requested change.
+    """A requested change."""
 
-    Attributes
-    ----------
-    what : "learn" or "forget".
-    table : the rows.
-    key, digest : from `keyed`, to apply a repeated request once, and to refuse the same key for
-        another one; empty without a key.
-    done : the future of its result.
-    """
-
-    what: What
-    table: pa.Table
+    what: What  # "learn" or "forget"
+    table: pa.Table  # the rows
+    # key, digest: from `keyed`, to apply a repeated request once, and to refuse the same key for
+    # another one; empty without a key
     key: str = ""
     digest: str = ""
-    done: Future[Done] = field(default_factory=Future)
+    done: Future[Done] = field(default_factory=Future)  # the future of its result
 
     def entry(self, number: int, changed: Changed) -> Entry:
         """The log entry of the change."""
@@ -199,14 +185,8 @@ def replayed(saved: Saved, pending_log: Pending, changer: Changer | None) -> Sta
 class Writer:
     """Apply changes to a model and its store on one thread, in groups.
 
-    Parameters
-    ----------
-    store : Store, whose pending entries are replayed now.
-    changer : Changer
-
-    Attributes
-    ----------
-    state : State, the last one on disk; read it once for each answer.
+    `store`: Store, whose pending entries are replayed now. `state`: the last one on disk; read it
+    once for each answer.
     """
 
     def __init__(self, store: Store, changer: Changer) -> None:
@@ -230,10 +210,8 @@ class Writer:
     def stop(self) -> None:
         """Finish all queued changes, and write the model file.
 
-        Raises
-        ------
-        OSError : if it cannot be written; all acknowledged changes are in the log.
-        ReplacedError : if the model file had been replaced, and the model was written beside it.
+        Raises OSError if it cannot be written; all acknowledged changes are in the log;
+        ReplacedError if the model file had been replaced, and the model was written beside it.
         """
         self._waiting.put(None)
         self._thread.join()

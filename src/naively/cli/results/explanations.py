@@ -63,14 +63,9 @@ def _rows(result: Explained) -> Iterator[tuple[int, RowExplanation]]:
 
 @dataclass(frozen=True)
 class Decisions:
-    """Decisions from probabilities.
+    """Decisions from probabilities."""
 
-    Attributes
-    ----------
-    rule : of least expected cost, or by a threshold.
-    """
-
-    rule: DecisionRule
+    rule: DecisionRule  # of least expected cost, or by a threshold
 
     @classmethod
     def of(
@@ -272,14 +267,9 @@ RowRange = tuple[int, int | None]
 
 @dataclass(frozen=True)
 class RowRanges:
-    """Rows selected by `--row`.
+    """Rows selected by `--row`."""
 
-    Attributes
-    ----------
-    spans : in order, disjoint and not adjacent.
-    """
-
-    spans: tuple[RowRange, ...]
+    spans: tuple[RowRange, ...]  # in order, disjoint and not adjacent
 
     @classmethod
     def of(cls, rows: Sequence[str]) -> RowRanges:
@@ -325,17 +315,13 @@ def _span(text: str) -> RowRange:
 
 @dataclass
 class Explained:
-    """The explanations of selected rows.
+    """The explanations of selected rows."""
 
-    Attributes
-    ----------
-    pair : the classes to compare; None for the decided class, and for the most probable other one.
-    chunks : (number of the first row, counted from 1; the explanations of some rows).
-    decisions : by costs or a threshold; None to decide for the most probable class.
-    """
-
+    # the classes to compare; None for the decided class, and for the most probable other one
     pair: tuple[Label | None, Label | None]
+    # (number of the first row, counted from 1; the explanations of some rows)
     chunks: Iterator[tuple[int, Explanation]]
+    # by costs or a threshold; None to decide for the most probable class
     decisions: Decisions | None = None
 
     def pair_of(self, row: RowExplanation) -> tuple[Label | None, Label | None]:

@@ -37,16 +37,11 @@ def check(positive: Any, at_recall: Any, unsure: Any, costs: Any, threshold: Any
 
 
 class Evaluated(NamedTuple):
-    """The scores of rows, the number of rows without labels, and more.
-
-    Attributes
-    ----------
-    threshold : the smallest probability of a predicted label.
-    """
+    """The scores of rows, the number of rows without labels, and more."""
 
     scores: LabelScores
     skipped: int
-    threshold: float
+    threshold: float  # the smallest probability of a predicted label
     seconds: float
 
 

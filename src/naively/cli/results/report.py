@@ -64,42 +64,30 @@ CONFUSED = 12
 
 @dataclass
 class TableResults:
-    """The results on the rows of a table.
+    """The results on the rows of a table."""
 
-    Attributes
-    ----------
-    quality : scores; None if not known.
-    unknown : why there are no scores.
-    examples, mistakes : explained rows.
-    first : the values of the first example, by column.
-    """
-
-    quality: Quality | None = None
-    unknown: str = ""
+    quality: Quality | None = None  # scores; None if not known
+    unknown: str = ""  # why there are no scores
+    # examples, mistakes: explained rows
     examples: list[Example] = field(default_factory=list)
     mistakes: list[Example] = field(default_factory=list)
     examples_note: str = ""
     mistakes_note: str = ""
+    # the values of the first example, by column
     first: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """The predictions of rows.
+    """The predictions of rows."""
 
-    Attributes
-    ----------
-    table : the rows.
-    truth : (n,) position of the actual class; -1 for a label that is not a class, -2 without one.
-    codes, confidence : (n,) the predicted class, and its probability.
-    log_proba : (n, C) log P(c | x).
-    """
-
-    table: pa.Table
+    table: pa.Table  # the rows
+    # (n,) position of the actual class; -1 for a label that is not a class, -2 without one
     truth: Int64
+    # codes, confidence: (n,) the predicted class, and its probability
     codes: Int64
     confidence: Float64
-    log_proba: Float64
+    log_proba: Float64  # (n, C) log P(c | x)
 
 
 def looked_at(saved: Saved, source: Opened) -> TableResults:
@@ -384,9 +372,7 @@ HEAVIEST = 8 << 20
 def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
     """Collect all data of the page.
 
-    Raises
-    ------
-    UserError : if the model has no class or is multilabel; if rows do not fit it.
+    Raises UserError if the model has no class or is multilabel; if rows do not fit it.
     """
     if saved.multilabel:
         raise UserError(f"{path}: report is for models that give each row one label")

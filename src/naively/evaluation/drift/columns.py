@@ -85,29 +85,23 @@ class ColumnDrift:
 
 @dataclass(frozen=True)
 class Compared:
-    """A feature's comparison, with what is needed of it for each new row.
-
-    Attributes
-    ----------
-    drift : ColumnDrift
-    surprise : (m,) -log p of each new row's value, in nats above the mean of training rows, 0 if
-        missing; None if not known.
-    excess : mean of `surprise` without drift, due to the estimation of p.
-    evidence : (m, C) evidence of each new value for each class, in nats; None if not known.
-    means : (C, C) its mean over the training rows of each class (first axis).
-    by_class, new : (C, k) and (k,), shares of cells, or a mean in standard deviations, in the
-        training rows of each class and in the new rows: for label shift to explain.
-    odd : (m,) rarity of each new row's value, in nats above the mean of training rows, 0 if
-        missing; finer than `surprise`, which uses cells; None if not known.
-    """
+    """A feature's comparison, with what is needed of it for each new row."""
 
     drift: ColumnDrift
+    # (m,) -log p of each new row's value, in nats above the mean of training rows, 0 if missing;
+    # None if not known
     surprise: Float64 | None = None
-    excess: float = 0.0
+    excess: float = 0.0  # mean of `surprise` without drift, due to the estimation of p
+    # (m, C) evidence of each new value for each class, in nats; None if not known
     evidence: Float64 | None = None
+    # (C, C) its mean over the training rows of each class (first axis)
     means: Float64 | None = None
+    # by_class, new: (C, k) and (k,), shares of cells, or a mean in standard deviations, in the
+    # training rows of each class and in the new rows: for label shift to explain
     by_class: Float64 | None = None
     new: Float64 | None = None
+    # (m,) rarity of each new row's value, in nats above the mean of training rows, 0 if missing;
+    # finer than `surprise`, which uses cells; None if not known
     odd: Float64 | None = None
 
 
@@ -134,12 +128,10 @@ def largest_change(
 ) -> ColumnDrift:  # fmt: skip
     """Choose the largest change to report, given the text and the p-value of each test.
 
-    Parameters
-    ----------
-    texts : of each test; the first one is shown if no test found a change.
-    moved : the distance, and its approximate value without drift.
-    missing, rows : (2,) training and new rows, with a missing value and with a value.
-    needed : rows that each sample needs to compare the distribution; 0 if both have enough.
+    `texts`: of each test; the first one is shown if no test found a change. `moved`: the distance,
+    and its approximate value without drift. `missing, rows`: (2,) training and new rows, with a
+    missing value and with a value. `needed`: rows that each sample needs to compare the
+    distribution; 0 if both have enough.
     """
     shares = np.divide(missing, missing + rows, where=missing + rows > 0, out=np.zeros(2))
     tests = tests | {"missing": test.of_cells(*np.array([rows, missing]).T)}  # NaN if none is
@@ -183,9 +175,7 @@ LARGE = 1e60
 def compared(marginal: Marginal, scale: float) -> Compared:
     """Compare a feature of the new rows with the training rows.
 
-    Parameters
-    ----------
-    scale : number of rows that a training weight of 1 counts as.
+    `scale`: number of rows that a training weight of 1 counts as.
     """
     raise NotImplementedError(marginal)
 
@@ -269,11 +259,9 @@ def _row_by_row(
 ) -> Compared:
     """Add the quantities of each new row to a feature's drift.
 
-    Parameters
-    ----------
-    cells : (m,) the cell of each new row, -1 if its value is missing.
-    counts, new : (C, k) and (k,), training rows of each class and new rows in each cell.
-    missing_cells : (C,) training rows with a missing value.
+    `cells`: (m,) the cell of each new row, -1 if its value is missing. `counts, new`: (C, k) and
+    (k,), training rows of each class and new rows in each cell. `missing_cells`: (C,) training rows
+    with a missing value.
     """
     classes, size = counts.shape
     total, rows = counts.sum(axis=0), counts.sum(axis=1, keepdims=True)

@@ -344,11 +344,8 @@ def rows_drift(
 ) -> RowDrift:
     """Test the likelihood of the new rows, and find the least probable ones.
 
-    Parameters
-    ----------
-    features, columns : the statistics of each feature, and their comparison.
-    n : number of training rows.
-    at : (m,) the position of each new row in the data.
+    `features, columns`: the statistics of each feature, and their comparison. `n`: number of
+    training rows. `at`: (m,) the position of each new row in the data.
     """
     pairs = [*zip(features, columns, strict=True)]
     bounded = [c for marginal, c in pairs if isinstance(marginal, Cells) and c.surprise is not None]
@@ -436,12 +433,9 @@ def shares(
 ) -> ShareDrift:  # fmt: skip
     """Estimate the class frequencies of new rows, and test whether they have changed.
 
-    Parameters
-    ----------
-    weight, evidence, means : as in `by_means`.
-    log_p : (m, C) log P(c | x) of the new rows, in nats.
-    columns : the comparison of each feature.
-    truth : the class of each labelled new row, -1 if it is no class of the model.
+    `weight, evidence, means`: as in `by_means`. `log_p`: (m, C) log P(c | x) of the new rows, in
+    nats. `columns`: the comparison of each feature. `truth`: the class of each labelled new row, -1
+    if it is no class of the model.
     """
     classes = len(weight)
     learned, nans = weight / weight.sum(), np.full(classes, np.nan)
@@ -493,11 +487,8 @@ def by_means(evidence: Float64, means: Float64, weight: Float64) -> tuple[Float6
     because it differs between classes. π is estimated by generalised least squares, and tested
     by Hotelling's test. NaN where rows are too few or too skewed for normal means.
 
-    Parameters
-    ----------
-    evidence : (m, C) evidence of each new row for each class, in nats.
-    means : (C, C) its mean over the training rows of each class (first axis).
-    weight : (C,) training rows of each class.
+    `evidence`: (m, C) evidence of each new row for each class, in nats. `means`: (C, C) its mean
+    over the training rows of each class (first axis). `weight`: (C,) training rows of each class.
     """
     (m, classes), n = evidence.shape, float(weight.sum())
     prior, present = weight / n, np.flatnonzero(weight > 0)
@@ -677,18 +668,10 @@ def examine(
 ) -> Drift:  # fmt: skip
     """Compare new rows with the training rows of a model.
 
-    Parameters
-    ----------
-    posterior : of the model.
-    rows : the new rows, encoded; invalid values are missing.
-    at : (m,) the positions of these rows in the data; None for all of them.
-    total : rows of the data; None if these are all.
-    absent, unknown, invalid : as in `Drift`.
-    truth : as in `shares`; None without labels.
-
-    Raises
-    ------
-    ValueError : if there are no new rows, or no training rows.
+    `posterior`: of the model. `rows`: the new rows, encoded; invalid values are missing. `at`: (m,)
+    the positions of these rows in the data; None for all of them. `total`: rows of the data; None
+    if these are all. `absent, unknown, invalid`: as in `Drift`. `truth`: as in `shares`; None
+    without labels. Raises ValueError if there are no new rows, or no training rows.
     """
     check_level(level)
     m = rows.shape[0]
@@ -749,9 +732,7 @@ def of_table(
 
     Columns that the model does not have are left out; labels are counted.
 
-    Raises
-    ------
-    ValueError : also if the table has none of the model's features.
+    Raises ValueError also if the table has none of the model's features.
     """
     absent, unknown = other_columns(model.schema, target, table.column_names)
     if len(absent) == len(model.schema.names):

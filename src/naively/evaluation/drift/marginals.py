@@ -43,80 +43,52 @@ from naively.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Cells:
-    """A feature with counts of each value.
+    """A feature with counts of each value."""
 
-    Attributes
-    ----------
-    name : of the feature.
-    levels : (k,) the values, or the lower ends of bins.
-    order : (k,) the values as numbers, NaN for others; None for a categorical feature.
-    counts : (C + 1, k) training rows of each class, and new rows (last).
-    missing : (C + 1,) rows with a missing value.
-    codes : (m,) the value of each new row, -1 if missing.
-    others : (2,) training rows (an upper bound) and new rows whose category is too rare for its
-        own count; None if there are none.
-    """
-
-    name: str
-    levels: Levels
+    name: str  # of the feature
+    levels: Levels  # (k,) the values, or the lower ends of bins
+    # (k,) the values as numbers, NaN for others; None for a categorical feature
     order: Float64 | None
-    counts: Float64
-    missing: Float64
-    codes: Int64
+    counts: Float64  # (C + 1, k) training rows of each class, and new rows (last)
+    missing: Float64  # (C + 1,) rows with a missing value
+    codes: Int64  # (m,) the value of each new row, -1 if missing
+    # (2,) training rows (an upper bound) and new rows whose category is too rare for its own count;
+    # None if there are none
     others: Float64 | None = None
 
 
 @dataclass(frozen=True)
 class Sums:
-    """A feature with means.
+    """A feature with means."""
 
-    Attributes
-    ----------
-    name : of the feature.
-    weight, means : (C,) training rows of each class with a value, and the mean of these.
-    present : (C,) share of the training rows of each class with a value.
-    mean, variance : of all training rows; the variance is NaN if it is not known.
-    missing : (2,) training and new rows with a missing value.
-    values : (m,) of the new rows, NaN if missing.
-    of_logs : whether means, variance and values are of logarithms.
-    """
-
-    name: str
+    name: str  # of the feature
+    # weight, means: (C,) training rows of each class with a value, and the mean of these
     weight: Float64
     means: Float64
-    present: Float64
+    present: Float64  # (C,) share of the training rows of each class with a value
+    # mean, variance: of all training rows; the variance is NaN if it is not known
     mean: float
     variance: float
-    missing: Float64
-    values: Float64
-    of_logs: bool
+    missing: Float64  # (2,) training and new rows with a missing value
+    values: Float64  # (m,) of the new rows, NaN if missing
+    of_logs: bool  # whether means, variance and values are of logarithms
 
 
 @dataclass(frozen=True)
 class Terms:
-    """A text feature.
+    """A text feature."""
 
-    Attributes
-    ----------
-    name : of the feature.
-    vocabulary : the terms of the training rows, then new ones; None if terms are hashed.
-    learned : (V,) number of training documents with each term, or an upper bound.
-    new : (V,) number of new documents with each term.
-    exact : whether `learned` is exact rather than a bound.
-    documents : (2,) training and new documents.
-    missing : (2,) training and new rows without text.
-    evidence : (m, C) evidence of each new document for each class, in nats; None if not known.
-    means : (C, C) its mean over the training rows of each class (first axis).
-    """
-
-    name: str
+    name: str  # of the feature
+    # the terms of the training rows, then new ones; None if terms are hashed
     vocabulary: Vocabulary | None
-    learned: Float64
-    new: Float64
-    exact: bool
-    documents: Float64
-    missing: Float64
+    learned: Float64  # (V,) number of training documents with each term, or an upper bound
+    new: Float64  # (V,) number of new documents with each term
+    exact: bool  # whether `learned` is exact rather than a bound
+    documents: Float64  # (2,) training and new documents
+    missing: Float64  # (2,) training and new rows without text
+    # (m, C) evidence of each new document for each class, in nats; None if not known
     evidence: Float64 | None = None
+    # (C, C) its mean over the training rows of each class (first axis)
     means: Float64 | None = None
 
     def term(self, k: int) -> str:
@@ -130,11 +102,8 @@ def corrected(means: Float64, free: Float64, rows: Float64) -> Float64:
     The evidence is estimated from the same rows, so that the mean for a row's class is too large
     by about parameters / rows of that class; the mean over all classes is right.
 
-    Parameters
-    ----------
-    means : (C, C) evidence for each class, by class of the rows (first axis).
-    free : (C,) parameters of each class.
-    rows : (C,) of each class.
+    `means`: (C, C) evidence for each class, by class of the rows (first axis). `free`: (C,)
+    parameters of each class. `rows`: (C,) of each class.
     """
     inverse = np.divide(1.0, rows, where=rows > 0, out=np.zeros_like(rows))
     return means - free * (np.diag(inverse) - 1.0 / rows.sum())
@@ -145,24 +114,14 @@ Marginal = Cells | Sums | Terms
 
 @dataclass(frozen=True)
 class Both:
-    """Some columns of the training rows and of the new rows.
+    """Some columns of the training rows and of the new rows."""
 
-    Attributes
-    ----------
-    part : Counted, the columns.
-    learned : Statistics of the training rows.
-    class_weight : ExactArray (C,), training rows of each class.
-    rows : the new rows, encoded.
-    workers : Workers
-    text : names of columns that the user declared as text.
-    """
-
-    part: Counted
-    learned: Any
-    class_weight: ExactArray
-    rows: Data
+    part: Counted  # the columns
+    learned: Any  # Statistics of the training rows
+    class_weight: ExactArray  # training rows of each class
+    rows: Data  # the new rows, encoded
     workers: Workers
-    text: tuple[str | int, ...] = ()
+    text: tuple[str | int, ...] = ()  # names of columns that the user declared as text
 
     @cached_property
     def sums(self) -> Any:
@@ -193,9 +152,7 @@ PRESENCE = np.array(["absent", "present"], TEXT)
 def marginals(model: Model, rows: Data, workers: Workers) -> list[Marginal]:
     """The marginals of all features that can be compared, in the order of the schema.
 
-    Parameters
-    ----------
-    rows : the new rows, encoded.
+    `rows`: the new rows, encoded.
     """
     by_name: dict[str, Marginal] = {}
     parts = [rows] if model.schema.is_single else rows.parts
@@ -357,10 +314,8 @@ def _others(levels: Float64, rows: Float64) -> Float64:
     probability that a row has a category of at most two rows, itself included. So the number of
     training rows is an upper bound, whether or not the structure was built from these rows.
 
-    Parameters
-    ----------
-    levels : (k,) training rows of each category with its own count.
-    rows : (C + 1,) rows of the rare categories.
+    `levels`: (k,) training rows of each category with its own count. `rows`: (C + 1,) rows of the
+    rare categories.
     """
     return np.array([rows[:-1].sum() + levels[levels <= RARE].sum(), rows[-1]])
 
@@ -486,12 +441,9 @@ def _document_evidence(
 ) -> tuple[Float64, Float64]:
     """(evidence of each document's terms for each class, (m, C); its mean in training, (C, C)).
 
-    Parameters
-    ----------
-    rows : CSR matrix (m, W), the counts of terms.
-    at : (W,) position among the training terms, -1 if a term is new.
-    sums : (C, V) of the training terms.
-    weight : (C,) training rows of each class.
+    `rows`: CSR matrix (m, W), the counts of terms. `at`: (W,) position among the training terms, -1
+    if a term is new. `sums`: (C, V) of the training terms. `weight`: (C,) training rows of each
+    class.
     """
     new_counts = np.zeros((sums.shape[1], 1))
     new_counts[at[at >= 0], 0] = np.asarray(rows.sum(axis=0)).ravel()[at >= 0]

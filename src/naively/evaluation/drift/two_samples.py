@@ -31,10 +31,8 @@ def cells_of_levels(both: Float64, share: float) -> Int64:
     distributed over the two. Rare categories share a cell with others of about the same frequency,
     so that the test shows if unseen categories replace known ones.
 
-    Parameters
-    ----------
-    both : (k,) rows of each category in both samples.
-    share : share of the rows that are in the smaller sample.
+    `both`: (k,) rows of each category in both samples. `share`: share of the rows that are in the
+    smaller sample.
     """
     minimum = EXPECTED / max(share, 1e-300)
     frequent = both >= minimum
@@ -54,10 +52,8 @@ def cells_of_levels(both: Float64, share: float) -> Int64:
 def cells_of_numbers(order: Float64, both: Float64, share: float) -> Int64:
     """Assign numbers to cells, (k,), with about as many rows of both samples in each.
 
-    Parameters
-    ----------
-    order : (k,) the numbers; values that are NaN have their own cell.
-    both, share : as in `cells_of_levels`.
+    `order`: (k,) the numbers; values that are NaN have their own cell. `both, share`: as in
+    `cells_of_levels`.
     """
     total = both.sum()
     n_cells = int(np.clip(total * share / EXPECTED, 1, CELLS))
@@ -78,9 +74,7 @@ def rows_needed(both: Float64) -> int:
 
     `EXPECTED` rows without the most frequent value are one cell at best.
 
-    Parameters
-    ----------
-    both : (k,) rows of each value in both samples.
+    `both`: (k,) rows of each value in both samples.
     """
     total = float(both.sum())
     others = total - float(both.max(initial=0.0))
@@ -162,9 +156,7 @@ def of_means(values: Float64, n: float, mean: float, variance: float | None) -> 
     Student's t-test. Of the first sample, the number of rows n, the mean and the variance are
     known; without the variance, that of the second sample is used.
 
-    Parameters
-    ----------
-    values : (m,) of the second sample.
+    `values`: (m,) of the second sample.
     """
     m = len(values)
     if not is_normal(values, n):
@@ -203,9 +195,7 @@ def of_far(values: Float64, n: float, mean: float, variance: float) -> tuple[flo
     numbers are k or more times their mean. Here k is 5, or 20 if the variance is not known. The
     test finds values in another unit.
 
-    Parameters
-    ----------
-    variance : NaN if it is not known; then no value is negative.
+    `variance`: NaN if it is not known; then no value is negative.
     """
     has_variance = not math.isnan(variance)
     bound = 1.0 / FAR**2 if has_variance else 1.0 / TIMES
@@ -224,11 +214,8 @@ def of_words(first: Float64, second: Float64, n: float, m: float, exact: bool) -
     Fisher's exact test. If the numbers of the first sample are upper bounds, such as the word's
     occurrences, only an increase is tested; then p is too large, if anything.
 
-    Parameters
-    ----------
-    first, second : (k,) documents of each sample with the word.
-    n, m : documents of each sample.
-    exact : whether `first` is exact rather than a bound.
+    `first, second`: (k,) documents of each sample with the word. `n, m`: documents of each sample.
+    `exact`: whether `first` is exact rather than a bound.
     """
     first, n, m = np.minimum(np.round(first), round(n)), round(n), round(m)
     p_values = np.ones(len(first))
