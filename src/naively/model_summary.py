@@ -53,8 +53,7 @@ PROPER = {
 }  # fmt: skip
 """Display names of families that differ from their parameter value."""
 NO_EVIDENCE = "weight 0: no evidence beyond that of other features"
-WEIGHED_TEXTS = ("weighed_text", "pooled_text")
-"""Text families whose evidence is weighted."""
+WEIGHED_TEXTS = ("weighed_text", "pooled_text")  # text families whose evidence is weighted
 
 
 @dataclass(frozen=True)
@@ -149,10 +148,7 @@ class TextTerms:
     def to_dict(self, classes: Sequence[Any]) -> dict[str, Any]:
         """Return the terms as JSON."""
         listed = [
-            {
-                "class": label,
-                "terms": [term._asdict() for term in terms],
-            }
+            {"class": label, "terms": [term._asdict() for term in terms]}
             for label, terms in zip(classes, self.by_class, strict=True)
         ]
         return {

@@ -65,18 +65,12 @@ def plain_json(value: Any) -> Any:
 # ---- rendering -----------------------------------------------------------------------------------
 
 
-WIDTH = 100
-"""Characters per line without a terminal."""
-NARROWEST = 12
-"""Least width of the elastic column of a table, in characters."""
-NAME = 24
-"""Largest width of the first column, if it is not the elastic one."""
-ROOM = 40
-"""Width of the elastic column, at most, for which optional columns are left out."""
-LONGEST = 200
-"""Largest number of characters of a cell."""
-CLASSES_LISTED = 10
-"""Classes that a line lists."""
+WIDTH = 100  # characters per line without a terminal
+NARROWEST = 12  # least width of the elastic column of a table, in characters
+NAME = 24  # largest width of the first column, if it is not the elastic one
+ROOM = 40  # width of the elastic column, at most, for which optional columns are left out
+LONGEST = 200  # largest number of characters of a cell
+CLASSES_LISTED = 10  # classes that a line lists
 
 
 @dataclass(frozen=True)
@@ -239,8 +233,7 @@ def as_text(shown: RenderableType, width: int = WIDTH) -> str:
 
 # ---- as HTML -------------------------------------------------------------------------------------
 
-SUBDUED = "margin:.2em 0;opacity:.7"
-"""Style of notes."""
+SUBDUED = "margin:.2em 0;opacity:.7"  # style of notes
 
 
 def html_of(heading: str, *parts: Part) -> str:

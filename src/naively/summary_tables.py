@@ -36,18 +36,12 @@ from naively.rendering import (
     on_terminal,
 )
 
-FEATURES = 20
-"""Default number of features, interactions and so on to list."""
-CLASSES = 20
-"""Number of classes to list, and to list the terms of."""
-LEAKS = 3
-"""Number of features that almost determine the class to list, one per line."""
-NAMED = 8
-"""Number of features to name in a line about several."""
-PARAMETERS = 30
-"""Number of rows of a table of parameters."""
-WIDEST, GAP = 15, 3
-"""Widths in characters: of a term, of the gap between columns."""
+FEATURES = 20  # default number of features, interactions and so on to list
+CLASSES = 20  # number of classes to list, and to list the terms of
+LEAKS = 3  # number of features that almost determine the class to list, one per line
+NAMED = 8  # number of features to name in a line about several
+PARAMETERS = 30  # number of rows of a table of parameters
+WIDEST, GAP = 15, 3  # widths in characters: of a term, of the gap between columns
 TERM_HEADS = " log-odds     MI"
 PLAIN_HEADS = f"   count       P{TERM_HEADS}"
 """Headings of the numbers of a term, with their widths; the latter if terms have no weights."""
@@ -163,8 +157,7 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
         for block in listed
     ):
         notes.insert(
-            0,
-            "an interaction can be more important than its features, where contributions cancel",
+            0, "an interaction can be more important than its features, where contributions cancel"
         )
     if any("principal components" in block.kind for block in listed):
         notes.insert(0, "principal components: directions in which the features vary most")

@@ -28,10 +28,8 @@ from naively.tables import learning
 from naively.tables.learning import TrainingSpec, features_of
 from naively.tables.names import three
 
-ALONE = ("holdout", "label", "groups", "time")
-"""Options that a cluster does not support."""
-FEW = 100
-"""Rows that are read to estimate the size of a row."""
+ALONE = ("holdout", "label", "groups", "time")  # options that a cluster does not support
+FEW = 100  # rows that are read to estimate the size of a row
 
 
 def untyped(batch: Any) -> Any:

@@ -29,8 +29,7 @@ from naively.tables import counting, values
 from naively.tables.names import new_classes
 from naively.tables.targets import positions
 
-TEXT = "text"
-"""Default name of the text column of a model."""
+TEXT = "text"  # default name of the text column of a model
 
 
 def write(saved: Saved, path: Path) -> None:

@@ -23,8 +23,7 @@ from naively.tables.names import named, names_of
 from naively.tables.specification import EstimatorSpec
 from naively.tables.targets import USUAL, LabelCells
 
-PLAIN = ("family", "alpha", "unseen")
-"""Options that only `NaiveBayes` has, and that imply --naive."""
+PLAIN = ("family", "alpha", "unseen")  # options that only `NaiveBayes` has, and that imply --naive
 
 
 def plain_estimator(

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from naively.serve.service import Service
 
 VARIABLE = "NAIVELY_TOKEN"
-SHORTEST = 16
-"""Characters of a token, at least: shorter ones can be guessed."""
+SHORTEST = 16  # characters of a token, at least: shorter ones can be guessed
 LOCAL = ("127.0.0.1", "::1", "localhost")
 
 

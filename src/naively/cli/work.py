@@ -48,8 +48,7 @@ from naively.tables.names import few
 from naively.tables.one_pass import Held, learn
 from naively.tables.targets import with_typed_labels
 
-MOST = 0.9
-"""Share of labels that are numbers, above which they may be amounts."""
+MOST = 0.9  # share of labels that are numbers, above which they may be amounts
 SEPARATORS = "|;,"
 
 
@@ -96,10 +95,8 @@ def _has_texts(model: Model) -> bool:
 # ---- training scores -----------------------------------------------------------------------------
 
 
-LOOKED_AT = 10_000
-"""Rows of a batch that are looked up among the training rows, at most."""
-HEAVY = 1 << 28
-"""Bytes of a model, above which no models of folds are trained beside it."""
+LOOKED_AT = 10_000  # rows of a batch that are looked up among the training rows, at most
+HEAVY = 1 << 28  # bytes of a model, above which no models of folds are trained beside it
 
 
 def training_scores(
@@ -266,10 +263,7 @@ def evaluate(
         codes = compared.truth[:LOOKED_AT]
         return compared, len(codes), training.count(table[:LOOKED_AT], codes)
 
-    with (
-        progress.bar("evaluating", source.files),
-        predictor.counting_rows(1) as rows,
-    ):
+    with progress.bar("evaluating", source.files), predictor.counting_rows(1) as rows:
         for compared, n_looked_up, n_equal in in_order(
             score_task, source.tasks(), workers(None).count
         ):
@@ -348,10 +342,7 @@ def predict(
         )  # fmt: skip
 
     is_empty, is_noted, first_names = True, False, set(source.names)
-    with (
-        progress.bar("predicting", source.files),
-        predictor.counting_rows(1) as row_counter,
-    ):
+    with progress.bar("predicting", source.files), predictor.counting_rows(1) as row_counter:
         for names, predicted in in_order(predict_task, source.live_tasks(), workers(None).count):
             is_empty = False
             row_counter.before += predicted.batch.num_rows

@@ -310,10 +310,7 @@ def diagnose(
 def examine(
     rows: LabelledRows, options: ColumnOptions, seed: int, progress: Progress = silent
 ) -> Diagnosis:
-    """Diagnose labelled rows.
-
-    Raises ValueError if no column is left.
-    """
+    """Diagnose labelled rows. Raises ValueError if no column is left."""
     classes = len(rows.classes)
     schema = infer(options, rows.table, (rows.classes, rows.codes)).varying
     schema.check_any("diagnose")

@@ -230,8 +230,7 @@ def _steps(numbers: npt.NDArray[Any]) -> UInt64:
 
 T = TypeVar("T")
 
-FEW = 20_000
-"""Values of a table, up to which one worker is faster than several."""
+FEW = 20_000  # values of a table, up to which one worker is faster than several
 
 Reading = tuple[Schema, Prior]
 """How to estimate from sums: families with their hyperparameters, and the class prior."""

@@ -63,10 +63,8 @@ PRIOR = ("prior", "prior_smoothing", "class_weight")
 
 AUTO, WIDE = "AutoBayes", 200
 """The default model of tables, and the number of columns up to which it is tried."""
-TEXT = "TextNB"
-"""The default model of documents."""
-FEW = 3
-"""Text columns to name, at most."""
+TEXT = "TextNB"  # the default model of documents
+FEW = 3  # text columns to name, at most
 
 EVENTS: dict[Event, str] = {
     "multinomial": "naive Bayes, multinomial",

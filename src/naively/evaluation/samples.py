@@ -52,10 +52,8 @@ ROWS = 100_000
 CELLS, BYTES = 1 << 24, 1 << 29
 KEPT_CELLS, KEPT_BYTES = 1 << 22, 1 << 26
 """Cells and bytes, at most, of a sample of training rows for cross-validation,"""
-PROSE = 1 << 24
-"""and bytes of long texts, which are slow to count and to predict."""
-POSITION = "\0position"
-"""A name that no column of a table has."""
+PROSE = 1 << 24  # and bytes of long texts, which are slow to count and to predict
+POSITION = "\0position"  # a name that no column of a table has
 
 
 @dataclass

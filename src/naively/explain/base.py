@@ -18,16 +18,12 @@ from naively.core.markup import NO_ESTIMATE, brief, chance, escaped, folded, par
 from naively.explain.rendering import Listing, legend
 from naively.rendering import WIDTH, as_text
 
-MIXING = "(prior mixing)"
-"""The name of prior mixing among contributions."""
-FEW = 10
-"""Number of rows or texts that ``print`` and notebooks show."""
-LISTED = 4
-"""Number of other classes whose probability is printed."""
+MIXING = "(prior mixing)"  # the name of prior mixing among contributions
+FEW = 10  # number of rows or texts that ``print`` and notebooks show
+LISTED = 4  # number of other classes whose probability is printed
 Summand = tuple[str, str | None, str | None, float]
 """(column, term or None, value or count of the term, log-odds)."""
-ClassPair = tuple[Label, Label]
-"""The two classes that are compared."""
+ClassPair = tuple[Label, Label]  # the two classes that are compared
 
 
 @dataclass(frozen=True, eq=False, repr=False)

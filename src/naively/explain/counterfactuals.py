@@ -30,12 +30,9 @@ DRAWN = 2048
 """Rows drawn from the model, equally many of each class, whose values are the candidates."""
 VALUES, LONGEST = 100, 60
 """Maximum number of candidates of a feature, and of characters of a candidate."""
-NEARLY = 0.9
-"""Share of the largest gain in log-odds for which a number that is nearer is preferred."""
-TERMS = 20
-"""Number of candidate terms, those with the most evidence for the class."""
-LISTED, WIDE = 10, 24
-"""Number of printed changes; characters of a value, at most."""
+NEARLY = 0.9  # share of the largest gain in log-odds for which a number that is nearer is preferred
+TERMS = 20  # number of candidate terms, those with the most evidence for the class
+LISTED, WIDE = 10, 24  # number of printed changes; characters of a value, at most
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,10 @@ from naively.core.markup import (
 from naively.rendering import clean, new_table, note, number, room_beside
 
 NUMBER = re.compile(r"-?\d+\.\d+(e[+-]?\d+)?")
-EXACT = 8
-"""Characters of a number up to which it is printed as it is."""
+EXACT = 8  # characters of a number up to which it is printed as it is
 UNMARKED = "words without a mark contribute less than 20% of the largest mark, or are unknown"
 """Remark below a text with numbers as marks."""
-SHOWN = 10_000
-"""Characters of a text that are printed."""
+SHOWN = 10_000  # characters of a text that are printed
 STRONG, CLEAR, FAINT = 0.5, 0.2, 0.05
 """Fractions of the largest log-odds of a text: thresholds of the three styles of marks."""
 FOR = ("bold #ffffff on #005fd7", "bold #3a8ee6", "#3a8ee6")

@@ -44,8 +44,7 @@ from naively.text.analysis import Analysis, Span
 
 MARKED = 100_000
 """Number of characters at the start of a document in which terms are located and marked."""
-BEYOND = 1_000
-"""Further characters that are analysed, so that no term is cut in two."""
+BEYOND = 1_000  # further characters that are analysed, so that no term is cut in two
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,10 +95,8 @@ class ExplainedTerms:
 # ---- text explanation ----------------------------------------------------------------------------
 
 
-LISTED = 20
-"""Number of listed terms, those with the largest log-odds."""
-WIDE = 24
-"""Maximum characters of a column name in a list."""
+LISTED = 20  # number of listed terms, those with the largest log-odds
+WIDE = 24  # maximum characters of a column name in a list
 SHARED = "in the text, the contribution of a term of several words is divided equally among them"
 """Remark below a text with marked phrases."""
 MIXED = (

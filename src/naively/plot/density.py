@@ -15,8 +15,7 @@ from naively.plot import style
 from naively.plot.learning import DENSITY, Curves, densities, joint_of
 
 MOST = 9  # features that are shown by default
-CONTOURS = -2.0, -0.5
-"""Nats relative to the peak: 2 and 1 standard deviations of a Gaussian."""
+CONTOURS = -2.0, -0.5  # nats relative to the peak: 2 and 1 standard deviations of a Gaussian
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

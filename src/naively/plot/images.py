@@ -18,14 +18,10 @@ from naively.core.labels import Labels
 from naively.plot import style
 from naively.plot.models import check_classes, model_of, normals
 
-COLOURS = "gray_r", "cividis"
-"""Colour maps of the first and the second quantity."""
-OUTSIDE = "0.85"
-"""The grey outside of the mask."""
-ACROSS = 6
-"""Classes side by side, at most; more are drawn below."""
-LARGEST = 1.7
-"""Side of an image, at most, in inches."""
+COLOURS = "gray_r", "cividis"  # colour maps of the first and the second quantity
+OUTSIDE = "0.85"  # the grey outside of the mask
+ACROSS = 6  # classes side by side, at most; more are drawn below
+LARGEST = 1.7  # side of an image, at most, in inches
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,8 @@ from naively.model.decisions import positive_class
 from naively.plot import style
 from naively.plot.models import checked_probabilities, predicted_probabilities
 
-CLASSES = 8
-"""Classes that are drawn, at most: those with the most rows."""
-FINEST = 1000
-"""Points of a curve that differ by less than 1/FINEST are drawn once."""
+CLASSES = 8  # classes that are drawn, at most: those with the most rows
+FINEST = 1000  # points of a curve that differ by less than 1/FINEST are drawn once
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -24,16 +24,12 @@ from naively.pooling.blocks.shapes import MISSING, Bins, Shape, drawable, of_col
 
 FARTHEST = 1e250
 """Largest number that is drawn: near the end of float64 an axis has no room for its margins."""
-FACES = 14
-"""Categories of a column that are drawn: those with most rows."""
-TICKS = 5
-"""Tick labels along an axis."""
+FACES = 14  # categories of a column that are drawn: those with most rows
+TICKS = 5  # tick labels along an axis
 DAY = 86_400
 UNITS = (1e9, "G"), (1e6, "M"), (1e3, "k")
-END = 0.08
-"""Share of an axis that its first and last bin take, at most, because they are open."""
-CROWDED = 0.15
-"""If half of the bins are within this share of the axis, the axis is logarithmic."""
+END = 0.08  # share of an axis that its first and last bin take, at most, because they are open
+CROWDED = 0.15  # if half of the bins are within this share of the axis, the axis is logarithmic
 
 
 def edges_of(panel: Axes, bins: Bins, seen_bins: Int64) -> Float64:
@@ -215,14 +211,10 @@ class CategoriesDisplay:
 # ---- evidence ------------------------------------------------------------------------------------
 
 
-MOST = 9
-"""Blocks that are shown by default."""
-LINES = 6
-"""Classes that are shown: those with most rows."""
-PANEL = 3.9, 2.8
-"""Size of one of several panels, in inches."""
-LEGEND = 1.2
-"""Width of the legend, in inches."""
+MOST = 9  # blocks that are shown by default
+LINES = 6  # classes that are shown: those with most rows
+PANEL = 3.9, 2.8  # size of one of several panels, in inches
+LEGEND = 1.2  # width of the legend, in inches
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -343,10 +335,7 @@ class EvidenceDisplay:
 
 
 def chosen(model: Model, features: Any) -> list[Shape]:
-    """The selected blocks of one or two columns.
-
-    Raises ValueError if there are none.
-    """
+    """The selected blocks of one or two columns. Raises ValueError if there are none."""
     shapes = drawable(model.posterior().shapes)
     if not shapes:
         raise ValueError("no feature of this model has weighted evidence: use AutoBayes")
@@ -367,10 +356,8 @@ CLOSE = 10
 """Categories of an axis up to which labels are small; up to twice as many they are smaller."""
 SHARE, FAR = 0.995, 2.0
 """Share of the rows whose values must be in view; multiple of their range that is also shown."""
-STRIP = 0.15
-"""Height of the strip of row counts below a curve, as a share of the panel."""
-ABOVE = 1.14
-"""Height of the title of a heat map, above its row counts."""
+STRIP = 0.15  # height of the strip of row counts below a curve, as a share of the panel
+ABOVE = 1.14  # height of the title of a heat map, above its row counts
 GREY, PALE, EMPTY = "0.4", "0.85", "0.93"
 ALONE: dict[str, Any] = {"lw": 0.9, "ls": (0, (3, 1.5))}
 """Lines of the table of a feature alone, if it also has interactions."""

@@ -33,10 +33,8 @@ from naively.pooling.blocks.shapes import Shape
 from naively.rendering import Table
 from naively.report.facts import Picture
 
-SIZE = 3.7, 2.8
-"""Width and height of a plot, in inches."""
-LINES = 150
-"""Cells in the table of a plot, at most: those with the most rows."""
+SIZE = 3.7, 2.8  # width and height of a plot, in inches
+LINES = 150  # cells in the table of a plot, at most: those with the most rows
 FONT = "'DejaVu Sans'"
 """The font by which matplotlib measures text; Verdana, its substitute, has the same widths."""
 STEADY: Any = {"svg.fonttype": "none", "svg.hashsalt": "naively", "font.family": "DejaVu Sans"}
@@ -151,8 +149,7 @@ def calibration(reliability: Reliability, classes: int) -> Picture:
         return Picture("", "", _svg(figure), text, table)
 
 
-RECALLS = 10
-"""Recalls in the table of a curve: 1/RECALLS and so on, up to 1."""
+RECALLS = 10  # recalls in the table of a curve: 1/RECALLS and so on, up to 1
 
 
 def rankings(by_class: Mapping[str, Ranking]) -> list[Picture]:

@@ -27,8 +27,7 @@ from naively.serve.page import example
 from naively.serve.service import Direct, Service, as_json
 from naively.serve.state import Changer, RefusedError, State
 
-GRACE = 30
-"""Seconds for running requests to finish after the signal to stop."""
+GRACE = 30  # seconds for running requests to finish after the signal to stop
 SWITCH = 0.001
 """Switch interval of Python's threads, in seconds, so that training does not delay requests."""
 

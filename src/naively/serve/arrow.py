@@ -22,8 +22,7 @@ from naively.serve.state import RefusedError
 from naively.tables.values import is_view, without_views
 
 DICTIONARY_BATCH, RECORD_BATCH = 2, 3
-WIDEN = 8
-"""Expanded text may be so many times as long as the largest body."""
+WIDEN = 8  # expanded text may be so many times as long as the largest body
 
 
 def read(body: bytes, selected: Sequence[str], rows: int, longest: int) -> tuple[Any, list[str]]:

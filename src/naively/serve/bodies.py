@@ -77,8 +77,7 @@ def _columns_of(numbers: Float64) -> list[list[bytes]]:
 
 
 JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
-CELLS = 10_000_000
-"""Cells of a table, at most: rows in JSON can be short where the table is wide."""
+CELLS = 10_000_000  # cells of a table, at most: rows in JSON can be short where the table is wide
 QUICK = 1 << 20
 """Bytes of JSON to parse in one call, at most, because no other thread can run meanwhile."""
 

@@ -148,13 +148,11 @@ class Room:
 # ---- connections ---------------------------------------------------------------------------------
 
 
-MOST = 500
-"""Connections at the same time; above that, the one that has been idle longest is closed."""
+MOST = 500  # connections at the same time; above that, the one that has been idle longest is closed
 PATIENCE = 10.0
 """Seconds without a request, or without reading of an answer, after which a connection is closed.
 The check runs at this interval, so that closing can take twice as long."""
-HEAD = 1 << 16
-"""Bytes of the headers of a request, about."""
+HEAD = 1 << 16  # bytes of the headers of a request, about
 
 
 class Connection(HttpToolsProtocol):  # type: ignore[misc, unused-ignore]

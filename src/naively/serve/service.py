@@ -28,15 +28,7 @@ from naively import __version__
 from naively.rendering import plain_json
 from naively.serve import page
 from naively.serve.arrow import stream_of
-from naively.serve.bodies import (
-    ARROW,
-    JSON,
-    Limits,
-    RequestColumns,
-    in_json,
-    rows_in_json,
-    rows_of,
-)
+from naively.serve.bodies import ARROW, JSON, Limits, RequestColumns, in_json, rows_in_json, rows_of
 from naively.serve.limits import App, Body, Message, Receive, Room, Send
 from naively.serve.page import form
 from naively.serve.state import RefusedError, State
@@ -147,14 +139,12 @@ class Direct:
 
 SMALL = 1 << 14
 """Bytes of a request that is answered on the event loop; larger ones go to another thread."""
-LARGE = 8
-"""Memory for bodies, as a multiple of the largest body."""
+LARGE = 8  # memory for bodies, as a multiple of the largest body
 PATIENCE, PAUSE = 30.0, 5.0
 """Seconds for a body to arrive, and seconds without any byte of it, at most."""
 CELLS, TERMS = 1 << 22, 1000
 """Numbers of an explanation, at most; a text column counts as this many columns."""
-KEY = 200
-"""Characters of an Idempotency-Key, at most."""
+KEY = 200  # characters of an Idempotency-Key, at most
 PATHS = frozenset(
     {
         "/", "/columns", "/explain", "/forget", "/health", "/inspect", "/learn", "/metrics",

@@ -28,8 +28,7 @@ from naively.tables.targets import coded, with_typed_labels
 
 What = Literal["learn", "forget"]
 
-SOURCE = "the request"
-"""Name of the rows in messages."""
+SOURCE = "the request"  # name of the rows in messages
 
 
 class RefusedError(Exception):
@@ -141,8 +140,7 @@ class Changer:
 # ---- state ---------------------------------------------------------------------------------------
 
 
-SPARE = workers(-2)
-"""All processors but one, which is left for requests."""
+SPARE = workers(-2)  # all processors but one, which is left for requests
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,7 @@ from naively.serve.store import Pending, ReplacedError, Store
 from naively.storage.model_files import Saved
 from naively.tables.answers import Answer
 
-ROWS = 1000
-"""Rows that are predicted in one call, at most, if each request has fewer."""
+ROWS = 1000  # rows that are predicted in one call, at most, if each request has fewer
 
 AnswerAndWarnings = tuple[Answer, list[str]]
 
@@ -106,10 +105,8 @@ def _end(request: PredictRequest, result: AnswerAndWarnings | Exception) -> None
 # ---- writer --------------------------------------------------------------------------------------
 
 
-WAITING = 256
-"""Changes that may wait; further ones are refused with status 503."""
-KEPT = 10_000
-"""Idempotency keys that are remembered, so that repeated requests are applied once."""
+WAITING = 256  # changes that may wait; further ones are refused with status 503
+KEPT = 10_000  # idempotency keys that are remembered, so that repeated requests are applied once
 BROKEN = "the disk does not take changes"
 
 LOGGER = logging.getLogger(__name__)

@@ -106,11 +106,9 @@ def make_credit(rows: int = 1000, seed: int = 0) -> pa.Table:
 
 NEW_SEED, NEW, REFUSED = 22, 10, 5
 """Seed and number of the applications, and the one that is explained, counted from 1."""
-FORGOTTEN = 17
-"""The training row that is forgotten, counted from 1."""
+FORGOTTEN = 17  # the training row that is forgotten, counted from 1
 CHANGEABLE = "credit_amount", "duration"
-REASONS = 4
-"""Contributions that are printed, at most."""
+REASONS = 4  # contributions that are printed, at most
 
 
 def run(folder: Path) -> None:

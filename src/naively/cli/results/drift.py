@@ -22,8 +22,7 @@ from naively.evaluation.samples import without_labels
 from naively.rendering import on_page
 from naively.storage.model_files import Saved
 
-DRIFT_EXIT_CODE = 3
-"""Exit code if there is drift."""
+DRIFT_EXIT_CODE = 3  # exit code if there is drift
 
 
 def run(saved: Saved, source: Opened, level: float) -> Drift:

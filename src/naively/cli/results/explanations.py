@@ -48,8 +48,7 @@ details[open] { padding-bottom: 1.5em }
 <body>
 """
 END = "</body>\n</html>\n"
-LABEL = 16
-"""Characters of a label, a column and a value in a line, at most."""
+LABEL = 16  # characters of a label, a column and a value in a line, at most
 
 
 def _rows(result: Explained) -> Iterator[tuple[int, RowExplanation]]:
@@ -253,16 +252,13 @@ def to_json(result: Explained) -> None:
 # ---- rows ----------------------------------------------------------------------------------------
 
 
-CELLS = 1 << 22
-"""Numbers of explanations in memory at a time (32 MiB),"""
+CELLS = 1 << 22  # numbers of explanations in memory at a time (32 MiB),
 LINES, FEW = 1 << 16, 64
 """lines of a flat table at a time, and rows at a time, at least, to make encoding worth while."""
-READ = 10
-"""Rows that are explained in full in a terminal; of more rows, each gets one line."""
+READ = 10  # rows that are explained in full in a terminal; of more rows, each gets one line
 SPAN = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
-RowRange = tuple[int, int | None]
-"""(first row, stop; None for all that follow), counted from 0."""
+RowRange = tuple[int, int | None]  # (first row, stop; None for all that follow), counted from 0
 
 
 @dataclass(frozen=True)

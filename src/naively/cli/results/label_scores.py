@@ -21,8 +21,7 @@ from naively.storage.model_files import Saved
 from naively.tables.encoding import encode
 from naively.tables.targets import LabelCells
 
-LISTED = 30
-"""Labels in the table, at most: those with the most rows."""
+LISTED = 30  # labels in the table, at most: those with the most rows
 
 
 def check(positive: Any, at_recall: Any, unsure: Any, costs: Any, threshold: Any) -> None:

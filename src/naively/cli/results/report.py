@@ -19,14 +19,7 @@ from naively.cli.options import update_spec
 from naively.cli.results.summary import summary_of
 from naively.cli.sources import Opened
 from naively.core.exact import Float64, Int64
-from naively.core.markup import (
-    brief,
-    counted,
-    html_text,
-    largest,
-    more_of,
-    shown,
-)
+from naively.core.markup import brief, counted, html_text, largest, more_of, shown
 from naively.evaluation.metrics import Ranking, Scores, Tally
 from naively.evaluation.samples import RowSample, kept_of
 from naively.explain.base import MIXING, name_of_prior
@@ -52,14 +45,10 @@ from naively.tables.names import first_names
 from naively.tables.targets import positions
 from naively.tables.values import flat, level_text, numbers
 
-ROWS = 200_000
-"""Rows of a table that are used, at most: the first ones."""
+ROWS = 200_000  # rows of a table that are used, at most: the first ones
 EXAMPLES, MISTAKES, REASONS = 4, 6, 10
-MARKED = 3000
-"""Characters of a text that are shown, at most."""
-CONFUSED = 12
-"""Classes up to which a confusion matrix is shown."""
-"""Contributions to list last, or in words, because their bars would dwarf those of terms."""
+MARKED = 3000  # characters of a text that are shown, at most
+CONFUSED = 12  # classes up to which a confusion matrix is shown
 
 
 @dataclass
@@ -363,10 +352,8 @@ def _marked(text: str, marks: Any, strongest: float, flip: bool) -> str:
 
 FEATURES, PAIRS, LISTED = 40, 12, 200
 """Features and interactions that are drawn, and features that are listed, at most."""
-TERMS, CLASSES = 20, 12
-"""Terms of a class, and classes whose terms are shown, at most."""
-HEAVIEST = 8 << 20
-"""Bytes of parameters for the form of a page, at most."""
+TERMS, CLASSES = 20, 12  # terms of a class, and classes whose terms are shown, at most
+HEAVIEST = 8 << 20  # bytes of parameters for the form of a page, at most
 
 
 def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:

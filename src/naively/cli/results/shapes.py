@@ -80,10 +80,8 @@ def _curve(
 
 
 WITH_INTERACTIONS = "mean over the training rows, with a share of each interaction"
-LINES = 100
-"""Cells of a block that are printed, at most: those with the most rows."""
-BLOCKS = 9
-"""Blocks of a picture, unless columns are named."""
+LINES = 100  # cells of a block that are printed, at most: those with the most rows
+BLOCKS = 9  # blocks of a picture, unless columns are named
 
 
 def chosen(model: Model | None, columns: Sequence[str] | None, drawn: bool) -> list[Shape]:

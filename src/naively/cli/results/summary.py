@@ -26,8 +26,7 @@ from naively.rendering import on_terminal
 from naively.storage.digest import digest
 from naively.storage.model_files import Saved
 
-TERMS = 30
-"""Terms of a class in JSON, at most."""
+TERMS = 30  # terms of a class in JSON, at most
 DEFAULTS: dict[str, Any] = {  # defaults of estimators that are not None
     **{field.name: field.default for field in fields(TextFamily)},
     "alpha": 1.0, "prior": "empirical", "prior_smoothing": 0.0, "unseen": "smooth",

@@ -165,10 +165,8 @@ def level_text(level: object) -> str:
 # ---- comparison of features ----------------------------------------------------------------------
 
 
-WORDS = 10
-"""Words to report, at most."""
-LARGE = 1e60
-"""Numbers are clipped to this size, so that their squares do not overflow."""
+WORDS = 10  # words to report, at most
+LARGE = 1e60  # numbers are clipped to this size, so that their squares do not overflow
 
 
 @singledispatch

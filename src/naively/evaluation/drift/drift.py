@@ -17,12 +17,7 @@ from naively.core.issues import Invalid
 from naively.core.labels import Labels
 from naively.core.markup import as_missing, counted
 from naively.core.workers import Workers
-from naively.evaluation.drift.columns import (
-    ColumnDrift,
-    Compared,
-    compared,
-    percent,
-)
+from naively.evaluation.drift.columns import ColumnDrift, Compared, compared, percent
 from naively.evaluation.drift.marginals import Cells, Marginal, Terms, marginals
 from naively.evaluation.drift.two_samples import (
     EXPECTED,
@@ -52,10 +47,8 @@ from naively.tables.left_out import unvaried_in
 from naively.tables.names import few
 from naively.tables.targets import positions
 
-SHOWN = 20
-"""Features that are printed, at most; and"""
-WORDS, CLASSES = 5, 10
-"""words of each text column, and classes."""
+SHOWN = 20  # features that are printed, at most; and
+WORDS, CLASSES = 5, 10  # words of each text column, and classes
 COLUMN_HEADS = ("feature", "largest change", "distance", "expected", "p-value")
 WORD_HEADS = ("word", "training", "new", "p-value")
 HALF = 0.5
@@ -290,8 +283,7 @@ def _share(value: float) -> str:
 # ---- drift ---------------------------------------------------------------------------------------
 
 
-LISTED, REASONS = 5, 3
-"""Least probable rows to list, and features to name for each."""
+LISTED, REASONS = 5, 3  # least probable rows to list, and features to name for each
 
 
 @dataclass(frozen=True)

@@ -142,10 +142,8 @@ class Both:
 # ---- the marginal of each feature ----------------------------------------------------------------
 
 
-AT_ONCE = 1 << 20
-"""Values of new rows that are summed row by row at a time."""
-NUMBERS = 0.9
-"""Share of rows whose category reads as a number, above which a column is numeric."""
+AT_ONCE = 1 << 20  # values of new rows that are summed row by row at a time
+NUMBERS = 0.9  # share of rows whose category reads as a number, above which a column is numeric
 PRESENCE = np.array(["absent", "present"], TEXT)
 
 
@@ -395,8 +393,7 @@ def _by_row(both: Both) -> Float64:
 # ---- terms of text: number of documents with each ------------------------------------------------
 
 
-OFTEN = 20.0
-"""Number of occurrences in both samples, from which a term's evidence is used."""
+OFTEN = 20.0  # number of occurrences in both samples, from which a term's evidence is used
 
 
 def of_terms(learned: TermStatistics, both: Both) -> list[Terms]:

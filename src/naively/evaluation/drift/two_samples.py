@@ -9,17 +9,14 @@ from scipy import special, stats
 
 from naively.core.exact import Float64, Int64
 
-EXPECTED = 5.0
-"""Expected rows of a cell in the smaller sample, at least: Cochran's rule."""
+EXPECTED = 5.0  # expected rows of a cell in the smaller sample, at least: Cochran's rule
 LEAST_ROWS = 2 * int(EXPECTED)
 """Rows of the smaller sample, below which no two cells have that many."""
-CELLS = 10
-"""Cells of a numeric feature, at most."""
+CELLS = 10  # cells of a numeric feature, at most
 SKEW = 25.0
 """Rows per squared skewness, above which the mean of a sample counts as normal: Cochran (1977),
 Sampling Techniques, section 2.15."""
-LEAST = 25
-"""Rows needed to estimate a variance."""
+LEAST = 25  # rows needed to estimate a variance
 FAR, TIMES = 5.0, 20.0
 """Standard deviations from the mean, or multiples of the mean, that count as far."""
 
