@@ -321,11 +321,10 @@ def summarise(
     weight = weights[0] if labels else float(model.class_weight.rounded().sum())
     evidence = _evidence(model)
     left_out_features = left_out(model)
-    features = (
-        _label_features(model, posterior)
-        if labels
-        else _features(model, evidence, left_out_features)
-    )
+    if labels:
+        features = _label_features(model, posterior)
+    else:
+        features = _features(model, evidence, left_out_features)
     return kind(
         estimator=estimator,
         target=model.target,
@@ -574,9 +573,8 @@ def _label_terms(model: Model, posterior: Any, most: int) -> list[TextTerms]:
     name = model.schema.ordered[0]
     missing = float(model.parts[0].tables["missing"].rounded()[:1].sum())
     hashed = parameters.vocabulary is None
-    return [
-        TextTerms(
-            name, parameters.n_terms, model.weight - missing, hashed, by_label, "word",
-            parameters.smoothing, True,
-        )
-    ]  # fmt: skip
+    terms = TextTerms(
+        name, parameters.n_terms, model.weight - missing, hashed, by_label, "word",
+        parameters.smoothing, True,
+    )  # fmt: skip
+    return [terms]

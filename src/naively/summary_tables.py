@@ -141,14 +141,10 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
     if not listed:
         return None
     rows = [
-        [
-            joined([clean(name, 24) for name in block.names]),
-            block.kind,
-            _weight(block.weight),
-            _importance(block.importance),
-        ]
+        [joined([clean(name, 24) for name in block.names]), block.kind, _weight(block.weight),
+         _importance(block.importance)]
         for block in listed
-    ]
+    ]  # fmt: skip
     n_others = len(summary.interactions) - limit
     notes = [f"and {counted(n_others, 'more interaction')} of less importance"] * (n_others > 0)
     importance = {feature.name: feature.importance or 0.0 for feature in summary.features}
@@ -162,11 +158,8 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
     if any("principal components" in block.kind for block in listed):
         notes.insert(0, "principal components: directions in which the features vary most")
     if any(block.kind.startswith("Gaussian") for block in listed):
-        notes.insert(
-            0,
-            "Gaussian: bell curves, with one covariance for all classes (shared: LDA) or per class "
-            "(QDA)",
-        )
+        shared = "Gaussian: bell curves, with one covariance for all classes (shared: LDA)"
+        notes.insert(0, f"{shared} or per class (QDA)")
     if any(block.weight < 0 for block in listed):
         notes.insert(0, NEGATIVE)
     if any(block.kind.endswith("cells") for block in listed):
@@ -271,10 +264,7 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
     shown = np.sort(np.argsort(-np.array(weights), kind="stable")[:CLASSES]).tolist()
     heads = TERM_HEADS if text.weighted else PLAIN_HEADS
     cells = [
-        [
-            (clean(shown_term(term.term), WIDEST), _numbers(term, text.weighted))
-            for term in text.by_class[c]
-        ]
+        [(clean(shown_term(t.term), WIDEST), _numbers(t, text.weighted)) for t in text.by_class[c]]
         for c in shown
     ]
     titles = [clean(labels[c], WIDEST) for c in shown]

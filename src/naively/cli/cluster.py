@@ -131,13 +131,7 @@ def _read(session: Any, data: Sequence[str], format: str | None) -> tuple[Any, b
 def _kind(data: Sequence[str]) -> str:
     """The format, by the suffixes of files."""
     suffixes = {part for path in data for part in Path(path).name.lower().split(".")[1:]}
-    formats = {
-        "csv": "csv",
-        "tsv": "tsv",
-        "jsonl": "jsonl",
-        "ndjson": "jsonl",
-        "parquet": "parquet",
-    }
+    formats = {kind: kind for kind in ("csv", "tsv", "jsonl", "parquet")} | {"ndjson": "jsonl"}
     kinds = {formats[part] for part in suffixes if part in formats}
     if len(kinds) != 1:
         raise UsageError("name the format of the tables with --format: csv, tsv, jsonl, parquet")

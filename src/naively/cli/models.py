@@ -275,11 +275,8 @@ def _named(model: Model, names: list[str], data: str) -> Model:
     if schema.reasons is not None:
         return model
     feature_names = schema.feature_names
-    if (
-        feature_names is None
-        and schema.text_column is not None
-        and (TEXT in names or len(names) > 1)
-    ):
+    many = TEXT in names or len(names) > 1
+    if feature_names is None and schema.text_column is not None and many:
         feature_names = [TEXT]
     if feature_names is None:
         if len(names) != len(schema.names):

@@ -26,18 +26,9 @@ from naively.tables.specification import EstimatorSpec
 from naively.tables.targets import USUAL, LabelCells, notice
 
 TAKEN = (
-    "naive",
-    "text",
-    "skip",
-    "weight",
-    "alpha",
-    "prior",
-    "prior_smoothing",
-    "missing",
-    "format",
-    "sql",
-    "database",
-)
+    "naive", "text", "skip", "weight", "alpha", "prior", "prior_smoothing", "missing", "format",
+    "sql", "database",
+)  # fmt: skip
 """Options of `fit` that `--multilabel` supports."""
 USUAL_THRESHOLD = 0.5
 

@@ -283,15 +283,8 @@ def check_columns(table: Opened, spec: TrainingSpec) -> None:
     options = spec.columns
     if spec.target == spec.weight:
         raise UserError(f"{table.name}: {spec.target!r} cannot be the target and the weight")
-    column_names = (
-        spec.target,
-        spec.weight,
-        spec.groups,
-        spec.time,
-        *options.named,
-        *options.text,
-        *options.types,
-    )
+    roles = spec.target, spec.weight, spec.groups, spec.time
+    column_names = *roles, *options.named, *options.text, *options.types
     for name in filter(None, column_names):
         if name not in table.names:
             raise UserError(f"{table.name}: {no_such(str(name), table.names)}")

@@ -314,13 +314,10 @@ def _prepared(rows: LabelledRows, rule: Schema) -> tuple[npt.NDArray[Any], Any]:
     width += len(positions["numbers"])
     floats = FunctionTransformer(np.asarray, kw_args={"dtype": np.float64})
     numbers = SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
+    levels = make_pipeline(floats, OneHotEncoder(handle_unknown="ignore"))
     steps: list[Any] = [
         ("numbers", make_pipeline(floats, *numbers), positions["numbers"]),
-        (
-            "levels",
-            make_pipeline(floats, OneHotEncoder(handle_unknown="ignore")),
-            positions["levels"],
-        ),
+        ("levels", levels, positions["levels"]),
         *((f"text {k}", TfidfVectorizer(), k) for k in positions["text"]),
     ]
     dense = width <= DENSE and not positions["text"]

@@ -135,13 +135,8 @@ ALL = "∞"  # mutual information, where one numeric feature determines the othe
 PAIR_HEADS = ("pair", "given class", "correlation", "p-value", "marginal", "marginal p-value")
 CORRELATION = 2  # its position: it is shown where any pair is dependent
 RUNG_HEADS = (
-    "model",
-    "parameters",
-    "rows per parameter",
-    "log-loss",
-    "error",
-    "against naive Bayes",
-)
+    "model", "parameters", "rows per parameter", "log-loss", "error", "against naive Bayes",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -321,12 +316,8 @@ def examine(
         selected = most_informative([*columns, *chain(*text_terms.values())], rows.codes, classes)
         column_pairs = pairs(selected, rows.codes, classes)
         advance()
-    trial = Trial(
-        rows,
-        schema,
-        Splits(rows.codes, FOLDS, seed=seed, alike=alike_of(schema, rows), by=rows.split),
-        workers(None),
-    )
+    splits = Splits(rows.codes, FOLDS, seed=seed, alike=alike_of(schema, rows), by=rows.split)
+    trial = Trial(rows, schema, splits, workers(None))
     pooled, reason = weighed(options, rows, schema), unweighed(options, rows, schema)
     rungs = ladder(schema, numbers, levels, classes, pooled)
     if any(rung.name == TEXT for rung in rungs):
@@ -375,21 +366,17 @@ def pair_notes(diagnosis: Diagnosis, limit: int) -> list[str]:
     if n_more > 0:
         lines.append(f"and {n_more:,} more pair{'s' if n_more > 1 else ''}")
     if diagnosis.pairs:
-        lines += [
+        lines.append(
             "given class, marginal: mutual information of the pair in nats, within the classes and "
-            "over all rows, minus what independent features are expected to show",
-            *[
+            "over all rows, minus what independent features are expected to show"
+        )
+        if any(pair.dependent for pair in diagnosis.pairs[:limit]):
+            lines.append(
                 "correlation: two Gaussian features of this correlation have as much mutual "
                 "information given the class"
-            ]
-            * any(pair.dependent for pair in diagnosis.pairs[:limit]),
-            "p-value: of independence"
-            + (
-                f", Bonferroni-corrected for {len(diagnosis.pairs):,} pairs"
-                if diagnosis.pairs[1:]
-                else ""
-            ),
-        ]
+            )
+        corrected = f", Bonferroni-corrected for {len(diagnosis.pairs):,} pairs"
+        lines.append(f"p-value: of independence{corrected * bool(diagnosis.pairs[1:])}")
     shown = diagnosis.pairs[:limit]
     if any(math.isinf(pair.given_class) or math.isinf(pair.marginal) for pair in shown):
         lines.append(f"{ALL}: one of two numeric features is a function of the other")

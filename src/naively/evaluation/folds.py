@@ -129,11 +129,8 @@ def _columns(schema: Schema, X: Data, rows: Int64) -> Iterator[tuple[Int64, Leve
         if len(columns) > COMPARED:
             step = -(-len(columns) // COMPARED)
             columns = _fullest(block_rows) if is_sparse(block_rows) else columns[::step]
-        cells = (
-            encoded(block_rows[:, columns])
-            if not isinstance(block_rows, Encoded)
-            else block_rows[:, columns]
-        )
+        cells = block_rows[:, columns]
+        cells = cells if isinstance(cells, Encoded) else encoded(cells)
         yield from zip(cells.codes.T.astype(np.int64), cells.levels, strict=True)
 
 
@@ -183,11 +180,8 @@ def _dense_keys(X: npt.NDArray[Any]) -> UInt64:
     columns = np.arange(X.shape[1])
     for rows in blocks(0, len(X), CELLS // max(1, X.shape[1])):
         cells = dense(X[rows])
-        keys[rows] = (
-            _cell_keys(cells.ravel(), np.tile(columns, len(cells)))
-            .reshape(cells.shape)
-            .sum(axis=1, dtype=np.uint64)
-        )
+        cell_keys = _cell_keys(cells.ravel(), np.tile(columns, len(cells)))
+        keys[rows] = cell_keys.reshape(cells.shape).sum(axis=1, dtype=np.uint64)
     return keys
 
 

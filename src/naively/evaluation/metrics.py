@@ -407,11 +407,8 @@ class Scores:
                 "calibration_standard_error": self.calibration.standard_error,
                 "calibration_error_if_calibrated": self.calibration.if_calibrated,
             }
-        values |= {
-            "baseline_accuracy": self.baseline_accuracy,
-            "baseline_log_loss": self.baseline_log_loss,
-            "worse_than_prior": self.worse_than_prior,
-        }
+        names = ["baseline_accuracy", "baseline_log_loss", "worse_than_prior"]
+        values |= {name: getattr(self, name) for name in names}
         if self.positive is not None and self.ranking is not None:
             values["positive"] = labels[self.positive]
             values["auc"] = self.ranking.auc()

@@ -148,11 +148,8 @@ def kinds(
             levels |= dict(zip(part.names, map(len, part_levels), strict=True))
         elif part.summary.takes == "truths":
             levels |= dict.fromkeys(part.names, 2)
-    numbers = tuple(
-        name
-        for name in rule.ordered
-        if _has_powers(numeric.family_of[name]) and levels.get(name) != 2
-    )
+    powers = {name for name in rule.ordered if _has_powers(numeric.family_of[name])}
+    numbers = tuple(name for name in rule.ordered if name in powers and levels.get(name) != 2)
     return numbers, {name: levels[name] for name in rule.ordered if name in levels}
 
 
@@ -331,13 +328,10 @@ def _use(family: AnyFamily, alone: bool) -> str:
 
 def _changed_options(family: AnyFamily) -> dict[str, Any]:
     """The hyperparameters of a family that differ from their defaults."""
-    defaults = {
-        field.name: field.default
-        for field in fields(cast(Any, family))
-        if field.name not in ("reference", "also")
-    }
     return {
-        name: getattr(family, name) for name in defaults if getattr(family, name) != defaults[name]
+        field.name: getattr(family, field.name)
+        for field in fields(cast(Any, family))
+        if field.name not in ("reference", "also") and getattr(family, field.name) != field.default
     }
 
 

@@ -196,11 +196,8 @@ def of_stream(
         sample.add(table.filter(pa.array(has_label)), draws[has_label])
     sample.cut()
     if not sample.held.tables:
-        raise ValueError(
-            f"every cell of the target column {target!r} is empty"
-            if unlabelled
-            else "there are no rows"
-        )
+        empty = f"every cell of the target column {target!r} is empty"
+        raise ValueError(empty if unlabelled else "there are no rows")
     table = together(sample.held.tables)
     classes, codes = labelled(table, target, missing)
     if untyped:
@@ -410,11 +407,8 @@ class RowSample:
             classes, codes = labelled(table, spec.target, spec.columns.missing, model.classes)
             labelled_rows = np.flatnonzero(codes < len(classes))
             labelled_table = table.take(pa.array(labelled_rows))
-            rows.append(
-                labelled_table.select(
-                    [name for name in labelled_table.column_names if name in model.schema.family_of]
-                )
-            )
+            names = [name for name in labelled_table.column_names if name in model.schema.family_of]
+            rows.append(labelled_table.select(names))
             labels.append(classes[codes[labelled_rows]])
             columns = {spec.groups, spec.time}.intersection(labelled_table.column_names)
             splits.append(labelled_table.select([*columns]))

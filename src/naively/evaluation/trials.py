@@ -75,11 +75,10 @@ class Splits:
             tests, orders = _forward(codes, by, folds, seed)
         else:
             alike = np.arange(len(codes)) if alike is None else alike
-            fold, rank = (
-                _dealt(codes, alike, folds, seed)
-                if by is None
-                else _grouped(codes, by, folds, seed)
-            )
+            if by is None:
+                fold, rank = _dealt(codes, alike, folds, seed)
+            else:
+                fold, rank = _grouped(codes, by, folds, seed)
             tests, orders = _rotating(fold, rank, folds)
         if not tests:
             reason = "duplicates" if by is None else f"of one {by.name or 'group'}"

@@ -332,12 +332,8 @@ class Explanations(Sequence[AnyExplanation]):
         if len(self) == 1:
             return self[0].to_html(label, against)
         return "\n".join(
-            folded(
-                f"row {i}: {explanation.head()}",
-                explanation.to_html(label, against, heading=False),
-                i == 0,
-            )
-            for i, explanation in enumerate(self)
+            folded(f"row {i}: {row.head()}", row.to_html(label, against, heading=False), i == 0)
+            for i, row in enumerate(self)
         )
 
     def _repr_html_(self) -> str:

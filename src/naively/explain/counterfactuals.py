@@ -253,11 +253,8 @@ class Search:
             (change for change in changes if change is not None),
             key=lambda change: (not change.enough, -change.log_odds),
         )
-        terms = [
-            term
-            for name in (*self.texts, *self.terms)
-            for term in self._terms(row, name, a, b, base)
-        ]
+        columns = (*self.texts, *self.terms)
+        terms = [term for name in columns for term in self._terms(row, name, a, b, base)]
         terms = sorted(terms, key=lambda term: -term.log_odds)[:TERMS]
         together = self._together(row, [*ordered, *terms], a)
         if self.posterior.feature_names is None:  # documents alone
@@ -364,11 +361,8 @@ class Search:
         """Return the candidate value of a change."""
         missing = self.posterior.schema.missing
         candidates = self.values[change.feature]
-        return next(
-            candidate
-            for candidate in candidates
-            if cell_text(candidate, missing) == cell_text(change.to, missing)
-        )
+        text = cell_text(change.to, missing)
+        return next(value for value in candidates if cell_text(value, missing) == text)
 
 
 def _text_of(

@@ -119,11 +119,8 @@ def nearly_all(model: Model, information: dict[str, float]) -> list[str]:
         if cautious is not part:
             scores = cautious.alone(cautious.sample(codes, generator))
             reliable &= _information(scores, posterior.log_prior, codes, share) >= threshold
-        columns += [
-            n
-            for n, ok in zip(block.names, reliable, strict=True)
-            if ok and information[n] >= threshold
-        ]
+        names = [name for name, ok in zip(block.names, reliable, strict=True) if ok]
+        columns += [name for name in names if information[name] >= threshold]
     return columns
 
 

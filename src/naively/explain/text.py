@@ -231,12 +231,8 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         fraction = np.array(
             [len(occurrences) for occurrences in self.spans], np.int64
         ) / np.maximum(self.counts, 1)
-        per_character = (
-            odds[term]
-            * fraction[term]
-            / np.bincount(term)[term]
-            / (n_visible[end] - n_visible[start])
-        )
+        n_characters = n_visible[end] - n_visible[start]
+        per_character = odds[term] * fraction[term] / np.bincount(term)[term] / n_characters
         lengths, n = end - start, len(visible)
         index = np.arange(lengths.sum()) + np.repeat(start - np.cumsum(lengths) + lengths, lengths)
         mask = visible[index]
@@ -266,10 +262,8 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         mark_at = {start: i for i, (start, _, _) in enumerate(marks)}
         phrases = [
             (float(abs(odds[k])), places)
-            for k, occurrences in enumerate(self.spans)
-            for places in occurrences
-            if places
-        ]
+            for k, occurrences in enumerate(self.spans) for places in occurrences if places
+        ]  # fmt: skip
         word_evidence = {places[0]: evidence for evidence, places in phrases if len(places) == 1}
         last = {}  # index of the last mark of each phrase, by that of its first
         used: set[int] = set()

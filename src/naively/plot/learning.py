@@ -197,13 +197,8 @@ class LearningCurvesDisplay:
         for panel, name, unit in zip(
             self.axes_, ("error", "log_loss"), ("error", "log-loss (nats)"), strict=True
         ):
-            means = np.array(
-                [
-                    getattr(candidate, name)
-                    for candidate in comparison.candidates
-                    if candidate is not prior
-                ]
-            )
+            others = [candidate for candidate in comparison.candidates if candidate is not prior]
+            means = np.array([getattr(candidate, name) for candidate in others])
             means = means[np.isfinite(means)]
             worst = min(means.max(initial=0.0), getattr(prior, name)[-1]) or 1.0
             low = min(means.min(initial=np.inf), worst)
@@ -260,11 +255,7 @@ def _line(
         marker=stroke.marker, ms=5, mfc="white", mec=stroke.colour, clip_on=False,
         transform=panel.get_xaxis_transform(), in_layout=False,
     )  # fmt: skip
-    line_style: dict[str, Any] = {
-        "color": stroke.colour,
-        "linestyle": stroke.line,
-        "marker": stroke.marker,
-    }
+    line_style: dict[str, Any] = {"c": stroke.colour, "ls": stroke.line, "marker": stroke.marker}
     if not _is_broad(candidate):
         return panel.plot(sizes, mean, linewidth=1.1, markersize=3, **line_style)[0]
     panel.fill_between(

@@ -95,12 +95,8 @@ class SmoothingDisplay:
         if isinstance(alpha_value, str) and hasattr(estimator, "model_"):
             alpha_value = estimator.alpha_  # chosen by "auto"
         is_number = isinstance(alpha_value, int | float | np.number)
-        return cls(
-            curve=curve,
-            feature=feature,
-            levels=levels,
-            alpha=float(alpha_value) if is_number else None,
-        ).plot(ax)
+        alpha = float(alpha_value) if is_number else None
+        return cls(curve=curve, feature=feature, levels=levels, alpha=alpha).plot(ax)
 
     @property
     def best_(self) -> float:

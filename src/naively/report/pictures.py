@@ -131,11 +131,10 @@ def _levels(die: Die, table: Table) -> Table:
 
 def calibration(reliability: Reliability, classes: int) -> Picture:
     """The reliability diagram."""
+    columns = reliability.confidence, reliability.accuracy, reliability.rows
     lines = [
         [f"{confidence:.1%}", f"{accuracy:.1%}", f"{rows:,.0f}"]
-        for confidence, accuracy, rows in zip(
-            reliability.confidence, reliability.accuracy, reliability.rows, strict=True
-        )
+        for confidence, accuracy, rows in zip(*columns, strict=True)
     ]
     header = ["confidence", "accuracy", "rows"]
     table = Table("Calibration", header, lines)

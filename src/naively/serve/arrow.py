@@ -51,11 +51,8 @@ def read(body: bytes, selected: Sequence[str], rows: int, longest: int) -> tuple
                 batches.append(checked(part))
             table = pa.Table.from_batches(batches) if batches else pa.table({})
             if sum(map(_bytes, table.columns)) > WIDEN * longest:
-                raise RefusedError(
-                    413,
-                    f"the text of the rows is longer than {WIDEN * longest:,} bytes: send several "
-                    "requests",
-                )
+                limit = f"the text of the rows is longer than {WIDEN * longest:,} bytes"
+                raise RefusedError(413, f"{limit}: send several requests")
             return without_views(table), names
     except (pa.ArrowException, OSError, ValueError, struct.error, IndexError) as error:
         if body.startswith(b"ARROW1"):
@@ -67,11 +64,8 @@ def read(body: bytes, selected: Sequence[str], rows: int, longest: int) -> tuple
 
 def too_many(rows: int) -> RefusedError:
     """The error for a request with more than so many rows."""
-    return RefusedError(
-        413,
-        f"a request has at most {rows:,} rows: send several requests, or serve the model with a "
-        "larger --max-rows",
-    )
+    remedy = "send several requests, or serve the model with a larger --max-rows"
+    return RefusedError(413, f"a request has at most {rows:,} rows: {remedy}")
 
 
 def _check_type(name: str, kind: pa.DataType) -> None:

@@ -145,12 +145,10 @@ PATIENCE, PAUSE = 30.0, 5.0
 CELLS, TERMS = 1 << 22, 1000
 """Numbers of an explanation, at most; a text column counts as this many columns."""
 KEY = 200  # characters of an Idempotency-Key, at most
-PATHS = frozenset(
-    {
-        "/", "/columns", "/explain", "/forget", "/health", "/inspect", "/learn", "/metrics",
-        "/openapi.json", "/predict",
-    }
-)  # fmt: skip
+PATHS = frozenset({
+    "/", "/columns", "/explain", "/forget", "/health", "/inspect", "/learn", "/metrics",
+    "/openapi.json", "/predict",
+})  # fmt: skip
 
 Top = Annotated[int | None, Query(ge=1, description="Add so many most probable classes.")]
 Unsure = Annotated[
@@ -253,11 +251,8 @@ class Service:
         width = max(1, len(state.model.classes)) * (len(state.columns) + TERMS * texts)
         if table.num_rows > max(1, CELLS // width):
             limit = max(1, CELLS // width)
-            raise RefusedError(
-                413,
-                f"at most {limit:,} rows of this model can be explained at once: send several "
-                "requests",
-            )
+            most = f"at most {limit:,} rows of this model can be explained at once"
+            raise RefusedError(413, f"{most}: send several requests")
         pair = [self._label(state, name) for name in (label, against)]
         if pair[0] is not None and pair[0] == pair[1]:
             raise RefusedError(422, "?label and ?against are the same class: name two classes")
@@ -317,11 +312,8 @@ class Service:
         verb = "learned" if what == "learn" else "forgotten"
         if not result.repeated:
             self.metrics.rows(verb, result.rows)
-        remarks = {
-            verb: result.rows,
-            "unlabelled": result.unlabelled,
-            "warnings": notes + result.warnings,
-        }
+        counts = {verb: result.rows, "unlabelled": result.unlabelled}
+        remarks = {**counts, "warnings": notes + result.warnings}
         content = {"state": result.number, **remarks, "repeated": result.repeated}
         return as_json(content, result.number)
 
@@ -437,11 +429,8 @@ def _is_small(declared: int | None) -> bool:
 
 
 def _too_large(most: int) -> RefusedError:
-    return RefusedError(
-        413,
-        f"the body is longer than {most:,} bytes: send several requests, or serve the model with a "
-        "larger --max-body",
-    )
+    remedy = "send several requests, or serve the model with a larger --max-body"
+    return RefusedError(413, f"the body is longer than {most:,} bytes: {remedy}")
 
 
 def answer(

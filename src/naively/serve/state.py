@@ -174,11 +174,8 @@ class State:
     def posterior(self) -> Posterior:
         """The posterior; RefusedError if the model has no class."""
         if len(self.model.classes) == 0:
-            raise RefusedError(
-                409,
-                "the model has no class, as all its training rows were forgotten: POST rows with "
-                "labels to /learn",
-            )
+            problem = "the model has no class, as all its training rows were forgotten"
+            raise RefusedError(409, f"{problem}: POST rows with labels to /learn")
         return self.model.posterior()
 
     def answer(

@@ -85,11 +85,7 @@ def run(
     """Evaluate a multilabel model, and print the scores."""
     evaluation = evaluate(saved, source, target, threshold)
     if json:
-        details = {
-            "skipped": evaluation.skipped,
-            "threshold": evaluation.threshold,
-            "seconds": evaluation.seconds,
-        }
+        details = {name: getattr(evaluation, name) for name in ("skipped", "threshold", "seconds")}
         terminal.print_json(evaluation.scores.as_json() | details)
     else:
         evaluated(evaluation)
@@ -105,13 +101,9 @@ def evaluated(result: Evaluated) -> None:
     summary.add_row("macro F1", f"{scores.macro_f1:.4f}", "")
     summary.add_row("subset accuracy", f"{scores.exact / scores.rows:.1%}", "")
     summary.add_row("log-loss", f"{scores.log_loss:.4f}", f"{scores.baseline_log_loss:.4f}")
-    out.print(
-        with_notes(
-            summary,
-            "baseline: the label frequencies; log-loss: nats a row, summed over the labels",
-            f"a label is predicted if its probability is at least {result.threshold:g}",
-        )
-    )
+    baseline = "baseline: the label frequencies; log-loss: nats a row, summed over the labels"
+    least = f"a label is predicted if its probability is at least {result.threshold:g}"
+    out.print(with_notes(summary, baseline, least))
     out.print()
     table = new_table("label", "rows", "precision", "recall", "F1")
     label_rows = scores.hits.right + scores.hits.missed
@@ -123,10 +115,7 @@ def evaluated(result: Evaluated) -> None:
             *("" if np.isnan(score[k]) else f"{score[k]:.3f}" for score in columns),
         )  # fmt: skip
     n_more = len(order) - LISTED
-    out.print(
-        with_notes(
-            table, f"and {counted(n_more, 'more label')} with fewer rows" if n_more > 0 else None
-        )
-    )
+    more = f"and {counted(n_more, 'more label')} with fewer rows" if n_more > 0 else None
+    out.print(with_notes(table, more))
     out.print()
     out.print(facts(rows=f"{scores.rows:,}{note}"))

@@ -611,8 +611,6 @@ def _is_number(value: Any) -> bool:
 def _as_number(value: Any, missing: Sequence[str]) -> float | None:
     """A cell as a number; None if it is missing or not a number."""
     value_as_float = float(numbers(flat(to_array([value])), missing).values[0])
-    return (
-        (int(value_as_float) if value_as_float.is_integer() else value_as_float)
-        if math.isfinite(value_as_float)
-        else None
-    )
+    if not math.isfinite(value_as_float):
+        return None
+    return int(value_as_float) if value_as_float.is_integer() else value_as_float

@@ -100,13 +100,9 @@ def evaluated(result: Evaluated, decisions: Decisions | None = None) -> None:
         "or a cell in the confusion matrix"
     )
     out.print()
-    out.print(
-        terminal.facts(
-            rows=rows_in_words(rows, rows, result.unlabelled),
-            unseen=unknown if scores.unknown else None,
-            time=terminal.pace(result.seconds, rows),
-        )
-    )
+    pace, unseen = terminal.pace(result.seconds, rows), unknown if scores.unknown else None
+    row_text = rows_in_words(rows, rows, result.unlabelled)
+    out.print(terminal.facts(rows=row_text, unseen=unseen, time=pace))
 
 
 def _thresholds(scores: Scores, model: Model, decisions: Decisions) -> Group:

@@ -188,11 +188,8 @@ def _print_cells(out: Console, shape: Shape) -> None:
         out.print(note(f"share: percentage of these rows that are of class {text}"))
         out.print(note(f"contribution: to the log-odds of {text} against {other}, in nats"))
         if shape.total is not None:
-            out.print(
-                note(
-                    f"contribution: {WITH_INTERACTIONS}; own table: weight × evidence, without them"
-                )
-            )
+            own = "own table: weight × evidence, without them"
+            out.print(note(f"contribution: {WITH_INTERACTIONS}; {own}"))
     else:
         _print_classes(out, headings, len(shape.names), cells, contribution, classes)
         if shape.total is not None:

@@ -615,12 +615,8 @@ class Drift:
         for k, name in enumerate(("missing_learned", "missing_new")):
             columns[name] = [column.missing[k] for column in self.columns]
         kinds = {name: pa.string() for name in attributes[:3]} | {"drifted": pa.bool_()}
-        return pa.table(
-            {
-                name: pa.array(column, kinds.get(name, pa.float64()))
-                for name, column in columns.items()
-            }
-        )
+        arrays = {n: pa.array(column, kinds.get(n, pa.float64())) for n, column in columns.items()}
+        return pa.table(arrays)
 
     def to_dict(self) -> dict[str, Any]:
         """All attributes as JSON values: null for unknown ones; rows are counted from 1."""

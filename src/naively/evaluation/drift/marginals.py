@@ -265,12 +265,8 @@ def _(learned: SampleStatistics, both: Both) -> Sequence[Marginal]:
         rows, new = (np.append(mapping, len(levels)) for mapping in mappings)
         code_weights = [(rows[learned.codes[:, k]], count) for count in class_weights]
         code_weights.append((new[X.codes[:, k]], np.ones(len(X.codes))))
-        counts = np.array(
-            [
-                np.bincount(value_codes, count, len(levels) + 1)
-                for value_codes, count in code_weights
-            ]
-        )
+        size = len(levels) + 1
+        counts = np.array([np.bincount(values, count, size) for values, count in code_weights])
         codes = np.append(mappings[1], -1)[X.codes[:, k]].astype(np.int64)
         cells = _cells(name, levels, counts[:, :-1], counts[:, -1], codes)
         results.append(as_texts(cells, name in both.text, both.workers) or cells)
@@ -405,11 +401,9 @@ def of_terms(learned: TermStatistics, both: Both) -> list[Terms]:
     sums = learned.tables["sum"].rounded()[
         :, : None if learned_terms is None else len(learned_terms)
     ]
-    positions = (
-        np.arange(rows.shape[1])
-        if learned_terms is None
-        else learned_terms.find(vocabulary).astype(np.int64)
-    )
+    positions = np.arange(rows.shape[1])
+    if learned_terms is not None:
+        positions = learned_terms.find(vocabulary).astype(np.int64)
     evidence = means = None
     if summary.reference is None:  # with a reference, terms weigh more in new documents
         matrix = summary.matrix(rows, vocabulary)
@@ -449,11 +443,9 @@ def _document_evidence(
     theta = (sums + 1.0) / (sums.sum(axis=1, keepdims=True) + max(terms, 1))
     pooled = (sums.sum(axis=0) + classes) / (sums.sum() + classes * max(terms, 1))
     evidence = np.where(frequent, np.log(theta / pooled), 0.0)
-    of_rows = (
-        np.where(at >= 0, evidence[:, np.maximum(at, 0)], 0.0)
-        if terms
-        else np.zeros((classes, len(at)))
-    )
+    of_rows = np.zeros((classes, len(at)))
+    if terms:
+        of_rows = np.where(at >= 0, evidence[:, np.maximum(at, 0)], 0.0)
     means = np.divide(sums @ evidence.T, weight[:, np.newaxis], where=weight[:, np.newaxis] > 0,
                       out=np.zeros((classes, classes)))  # fmt: skip
     freedom = np.where(frequent, sums / (sums + 1.0), 0.0).sum(axis=1)

@@ -125,11 +125,9 @@ def of_ranks(first: Float64, second: Float64) -> float:
     deviation = abs(float(second @ below) - n * m / 2)
     ties = float((totals * (totals**2 - 1.0)).sum()) / (total * (total - 1.0))
     standard_error = math.sqrt(max(n * m / 12.0 * (total + 1.0 - ties), 0.0))
-    return (
-        math.erfc(max(deviation - 0.5, 0.0) / standard_error / math.sqrt(2.0))
-        if standard_error > 0
-        else math.nan
-    )
+    if not standard_error > 0:
+        return math.nan
+    return math.erfc(max(deviation - 0.5, 0.0) / standard_error / math.sqrt(2.0))
 
 
 def is_normal(values: Float64, n: float) -> bool:
