@@ -42,9 +42,7 @@ def write(saved: Saved, path: Path) -> None:
 
 def load(path: Path, log_too: bool = False) -> Saved:
     """Load a model for prediction; unless `log_too`, print a note on changes only in its log."""
-    saved = _read(path)
-    if not log_too:
-        _note_log(saved, path)
+    saved = _read(path, log_too)
     if saved.learned:
         try:
             saved.model = Weighed.of(saved.model, **saved.learned)
@@ -55,9 +53,7 @@ def load(path: Path, log_too: bool = False) -> Saved:
 
 def load_sums(path: Path, log_too: bool = False) -> Saved:
     """As `load`, for a model that can be updated: UserError if it is not a sum over rows."""
-    saved = _read(path)
-    if not log_too:
-        _note_log(saved, path)
+    saved = _read(path, log_too)
     if saved.learned:
         raise UserError(
             f"{path}: a model of {saved.estimator} is trained on all rows at once, in Python: it "
@@ -66,9 +62,9 @@ def load_sums(path: Path, log_too: bool = False) -> Saved:
     return saved
 
 
-def _read(path: Path) -> Saved:
+def _read(path: Path, log_too: bool) -> Saved:
     try:
-        return model_files.load(path)
+        saved = model_files.load(path)
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such model file; `naively fit` writes one") from None
     except OSError as error:
@@ -81,6 +77,9 @@ def _read(path: Path) -> Saved:
         raise UserError(f"{error}; {remedy}") from None
     except model_files.ModelFileError as error:
         raise UserError(str(error)) from None
+    if not log_too:
+        _note_log(saved, path)
+    return saved
 
 
 def _note_log(saved: Saved, path: Path) -> None:

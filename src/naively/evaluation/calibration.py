@@ -66,9 +66,8 @@ class Reliability:
         n = float(rows.sum())
         if not n:
             return cls(rows, levels, levels, math.nan, math.nan, math.nan)
-        bins = (BINS * (2 * np.cumsum(rows) - rows) // (2 * n)).astype(
-            np.int64
-        )  # the bin of the middle row of each distinct probability
+        middle = 2 * np.cumsum(rows) - rows  # twice the position of each distinct probability
+        bins = (BINS * middle // (2 * n)).astype(np.int64)
         squares = hits * (1.0 - levels) ** 2 + (rows - hits) * levels**2
         of_bin, right_of_bin, confidences, variances = (
             np.bincount(bins, quantity, BINS).astype(np.float64)

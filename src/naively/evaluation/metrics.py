@@ -520,10 +520,8 @@ class Tally:
         total = copy.copy(self)
         total.counts = self.counts + other.counts
         total.sums = {name: total_sum + other.sums[name] for name, total_sum in self.sums.items()}
-        total.confidences, total.chances = (
-            self.confidences + other.confidences,
-            self.chances + other.chances,
-        )
+        total.confidences = self.confidences + other.confidences
+        total.chances = self.chances + other.chances
         return total
 
     def _rankings(self) -> dict[int, Ranking]:

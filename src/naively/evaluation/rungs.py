@@ -249,7 +249,11 @@ def _of_text(rule: Schema) -> list[Rung]:
         rungs.append(Rung(TEXT, text_code(DEFAULT), "", (default_block,)))
     for event, name in EVENTS.items():
         try:
-            blocks = tuple(_counting(block, event) for block in rule.blocks)
+            blocks = tuple(
+                replace(block, family=cast(Any, block.family).counting(event))
+                if _is_text(block) else block
+                for block in rule.blocks
+            )  # fmt: skip
         except ValueError:  # options that do not suit this event
             continue
         if blocks == rule.blocks:
@@ -290,14 +294,6 @@ def text_code(family: AnyFamily, parameters: Iterable[tuple[str, str]] = ()) -> 
     code += [(name, value) for name, value in parameters if name in PRIOR]
     arguments = [repr(event)] * (event is not None) + [f"{name}={value}" for name, value in code]
     return f"TextNB({', '.join(arguments)})"
-
-
-def _counting(block: Block, event: Event) -> Block:
-    """A text block with another event; other blocks as they are."""
-    if not _is_text(block):
-        return block
-    family: Any = block.family
-    return replace(block, family=family.counting(event))
 
 
 def _is_text(block: Block) -> bool:

@@ -283,10 +283,6 @@ class Sums:
             self.parts.append(statistics)
         self.seconds = time.perf_counter() - start
 
-    def serve(self, part: Counted) -> bool:
-        """Whether these include the sums of `part`."""
-        return serves(self.part, part)
-
     def of(self, part: Counted, whole: Any) -> Any:
         """Select the columns of `part` from rows or sums."""
         return select_columns(self.part, part, whole)
@@ -356,9 +352,8 @@ class Trial:
             if any(part_sums.too_large for _, part_sums in sums_of[k]):
                 results[k] = blank_curve(self.splits, "not tried: its sums take too much memory")
         evaluated = [k for k, curve in enumerate(results) if not curve.reason]
-        for _ in range(
-            (len(results) - len(evaluated)) * len(self.splits.tests) * len(self.splits.sizes)
-        ):
+        n_skipped = len(results) - len(evaluated)
+        for _ in range(n_skipped * len(self.splits.tests) * len(self.splits.sizes)):
             done()
         reasons, seconds = dict.fromkeys(evaluated, ""), dict.fromkeys(evaluated, 0.0)
         for split, (test, steps) in enumerate(
@@ -399,7 +394,7 @@ class Trial:
     def _needed(self, part: Counted) -> Sums:
         """The sums of `part`, from a summary that includes them or counted now."""
         for part_sums in self._sums:
-            if part_sums.serve(part):
+            if serves(part_sums.part, part):
                 return part_sums
         self._sums.append(Sums(self, part))
         return self._sums[-1]

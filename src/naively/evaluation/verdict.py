@@ -63,12 +63,6 @@ class Verdict:
         names = (AUTO, TEXT)
         return next((result for result in self.results if result.name in names), None)
 
-    @property
-    def for_labels(self) -> Result:
-        """The model of the smallest error, if it is clearly below `advised`; else `advised`."""
-        is_better = clearly_less(self.least.wrong, self.advised.wrong)
-        return self.least if is_better else self.advised
-
     def lines(self) -> dict[str, str]:
         """The smallest error, the best probabilities and the recommendation."""
         least, best = self.least, self.best
@@ -98,9 +92,8 @@ class Verdict:
         if advised is prior:
             return "none: no model is clearly better than always predicting the class frequencies"
         if not self.beats_prior:
-            comparison = (
-                "worse than" if advised.log_loss > prior.log_loss else "not clearly better than"
-            )
+            is_worse = advised.log_loss > prior.log_loss
+            comparison = "worse than" if is_worse else "not clearly better than"
             return (
                 f"{advised.name}, for its labels alone: its probabilities are {comparison} the "
                 f"class frequencies (log-loss {loss_cell(advised.log_loss)}, "
@@ -115,7 +108,8 @@ class Verdict:
         else:
             reason = "no model has clearly better probabilities"
         sentence = f"{advised.name}: {reason}"
-        if (labels := self.for_labels) is not advised:
+        labels = self.least if clearly_less(self.least.wrong, advised.wrong) else advised
+        if labels is not advised:
             sentence += f"; for labels rather than probabilities, {labels.name}"
         return sentence
 

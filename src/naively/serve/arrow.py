@@ -50,7 +50,8 @@ def read(body: bytes, selected: Sequence[str], rows: int, longest: int) -> tuple
                     {" ": pa.nulls(batch.num_rows)})  # fmt: skip
                 batches.append(checked(part))
             table = pa.Table.from_batches(batches) if batches else pa.table({})
-            if sum(map(_bytes, table.columns)) > WIDEN * longest:
+            chunks = (chunk for column in table.columns for chunk in column.chunks)
+            if sum(map(_length, chunks)) > WIDEN * longest:
                 limit = f"the text of the rows is longer than {WIDEN * longest:,} bytes"
                 raise RefusedError(413, f"{limit}: send several requests")
             return without_views(table), names
@@ -82,12 +83,8 @@ def _check_type(name: str, kind: pa.DataType) -> None:
         raise RefusedError(422, str(error)) from None
 
 
-def _bytes(column: pa.ChunkedArray) -> int:
-    """Bytes of a column's text, with each repeated value counted each time."""
-    return sum(map(_length, column.chunks))
-
-
 def _length(array: pa.Array) -> int:
+    """Bytes of an array's text, with each repeated value counted each time."""
     kind, types = array.type, pa.types
     if types.is_dictionary(kind):
         lengths = _lengths(array.dictionary)

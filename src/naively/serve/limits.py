@@ -173,11 +173,10 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc, unused-ignore]
 
     def _make_room(self) -> None:
         """Close the connection that has been idle longest; this one if all others are busy."""
-        connections = [
-            connection for connection in self.connections if isinstance(connection, Connection)
-        ]
         open_connections = [
-            connection for connection in connections if not connection.transport.is_closing()
+            connection
+            for connection in self.connections
+            if isinstance(connection, Connection) and not connection.transport.is_closing()
         ]
         if len(open_connections) > MOST:
             idle = (connection for connection in open_connections if not connection.is_busy)

@@ -215,11 +215,6 @@ def _worse(is_so: bool) -> list[str]:
     return ["Its probabilities are worse than the baseline's."] if is_so else []
 
 
-def _has_interactions(model: Model) -> bool:
-    """Whether the model has interactions."""
-    return any(len(shape.names) > 1 for shape in model.posterior().shapes)
-
-
 def names_of(model: Model) -> list[str]:
     """The names of classes; for numbers and booleans with the target, as "sold = 1"."""
     if model.classes.dtype.kind in "OUT" or model.target is None:
@@ -271,7 +266,7 @@ def _choose(
         f"From {name}: for each frequent class a row of median probability, and the row with the "
         "least certain prediction."
         + " Interactions are shared among their features."
-        * _has_interactions(model)
+        * any(len(shape.names) > 1 for shape in model.posterior().shapes)
     )
     result.first = _values(model, predictions, examples[0])
     errors = np.flatnonzero(has_label & ~correct)

@@ -66,19 +66,15 @@ def decisions(
 
 def as_json(result: Evaluated, decisions: Decisions) -> dict[str, Any]:
     """The result of `naively evaluate`, as JSON."""
+    rules = None if result.decided is None else result.decided.scores()
     return {
         "target": result.target,
         **result.scores.as_json(),
         **{name: decision.as_json() for name, decision in decisions.items()},
-        **({"decisions": _rule_json(result)} if result.decided is not None else {}),
+        **({} if rules is None else {"decisions": {k: v._asdict() for k, v in rules.items()}}),
         "skipped": result.unlabelled,
         "seconds": result.seconds,
     }
-
-
-def _rule_json(result: Evaluated) -> dict[str, dict[str, float]]:
-    assert result.decided is not None
-    return {name: rule_scores._asdict() for name, rule_scores in result.decided.scores().items()}
 
 
 def evaluated(result: Evaluated, decisions: Decisions | None = None) -> None:

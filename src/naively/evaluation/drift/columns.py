@@ -318,9 +318,10 @@ def _numbers(
     positions = positions[~np.isnan(marginal.order[positions])]
     a, b = learned[positions], new[positions]
     medians = [
-        level_text(marginal.levels[positions[_median(weights)]]) if weights.any() else "?"
-        for weights in (a, b)
-    ]
+        level_text(marginal.levels[positions[np.searchsorted(np.cumsum(w), w.sum() / 2.0)]])
+        if w.any() else "?"
+        for w in (a, b)
+    ]  # fmt: skip
     texts = {"ranks": f"median {medians[0]} → {medians[1]}"}
     size = int(cell.max(initial=-1)) + 1
     first, second = (_summed(weights, cell, size) for weights in (learned, new))
@@ -337,10 +338,6 @@ def _numbers(
     elif medians[0] == medians[1]:
         texts["ranks"] = texts["cells"]
     return texts, test.of_ranks(a, b)
-
-
-def _median(weights: Float64) -> int:
-    return int(np.searchsorted(np.cumsum(weights), weights.sum() / 2.0))
 
 
 # ---- sums ------------------------------------------------------------------------------------
