@@ -311,9 +311,7 @@ def summarise(
 ) -> S:  # fmt: skip
     """Summarise a model that has at least one class.
 
-    `estimator`: name and parameters. `terms`: number of terms to list for each class and text
-    column. `kind`: class of the summary. `validate`: whether to cross-validate the model, which
-    trains small tables ten times.
+    `validate`: whether to cross-validate the model, which trains small tables ten times.
     """
     posterior = model.posterior(workers(None))
     labels = isinstance(model, Multilabel)

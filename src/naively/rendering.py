@@ -149,11 +149,7 @@ def with_notes(shown: RichTable, *notes: str | None) -> Group:
 
 
 def new_table(*heads: str, names: int = 1, style: str = "bold") -> RichTable:
-    """Return a table with a rule under its heads: names on the left, then numbers.
-
-    `heads`: column headings. `names`: number of columns that hold names. `style`: style of the
-    first column.
-    """
+    """Return a table with a rule under its heads: names on the left, then numbers."""
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     for k, head in enumerate(heads):
         side: Any = "left" if k < names else "right"

@@ -106,10 +106,8 @@ def opened(
 ) -> Opened:  # fmt: skip
     """Open tables or documents.
 
-    `data`: files, folders and patterns; none for standard input. `format`: of the files; None to
-    infer it. `missing`: spellings of a missing value. `label`: the class of all documents; None if
-    they have their own or are tables. `query`: a database query to read instead of `data`.
-    `options`: of `open_source`.
+    `data`: files, folders and patterns; none for standard input. `label`: the class of all
+    documents; None if they have their own or are tables.
     """
     if query.sql is not None or query.database is not None:
         return _queried(data, format, label, query)
@@ -217,8 +215,7 @@ def lone_text(
 ) -> str | None:  # fmt: skip
     """The only feature, if it is text: by an option, or by its first values; else None.
 
-    `texts`: columns that the format declares as text. `first`: reads about so many of the first
-    rows.
+    `first`: reads about so many of the first rows.
     """
     features = [name for name in names if name not in (target, options.weight)]
     features = [name for name in features if name not in options.skipped]

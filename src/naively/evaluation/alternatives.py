@@ -189,8 +189,7 @@ class Refits:
     fitted on the training rows of each split. Boosting takes numbers and categories as they are.
 
     `rule`: Schema with the types of the columns. `whole`: Schema of one block of all columns, for
-    boosting; None if there is none. `splits`: of the rows. `seconds`: time limit for each
-    classifier.
+    boosting; None if there is none.
     """
 
     def __init__(

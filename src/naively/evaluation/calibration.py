@@ -111,8 +111,7 @@ def temperature_scale(decisions: Float64, codes: Int64, weights: Float64) -> flo
     machines": with m_c rows of class c, a row of it has the target (m_c + 1) / (m_c + 2) for c, so
     that s is finite.
 
-    `decisions`: (n, C) of held-out rows. `codes`: (n,) the class of each row. `weights`: (n,) of
-    the rows.
+    `decisions`: (n, C) of held-out rows.
     """
     from scipy.optimize import minimize_scalar  # slow to import
     from scipy.special import log_softmax

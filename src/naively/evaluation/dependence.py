@@ -96,8 +96,7 @@ def of_levels(x: Int64, y: Int64, sizes: tuple[int, int], codes: Int64, classes:
 
     Degrees of freedom: Σ_c (a_c - 1)(b_c - 1), with the numbers of categories in class c.
 
-    `x, y`: (n,) category codes, or the number of categories where missing. `sizes`: numbers of
-    categories. `codes`: (n,) class of each row.
+    `x, y`: category codes, or the number of categories where missing.
     """
     a, b = sizes
     present = (x < a) & (y < b)
@@ -175,7 +174,7 @@ def of_numbers(X: Float64, codes: Int64, classes: int) -> Evidence:
 
     Degrees of freedom: the number of classes with three rows or more in which both vary.
 
-    `X`: (n, d) float64, NaN where missing. `codes`: (n,) class of each row.
+    `X`: (n, d) float64, NaN where missing.
     """
     d = X.shape[1]
     rows, g, mean = np.zeros((d, d)), np.zeros((d, d)), np.zeros((d, d))
@@ -204,7 +203,6 @@ def of_both(x: Int64, size: int, Z: Float64, codes: Int64, classes: int) -> Evid
     which the number varies.
 
     `x`: (n,) category codes, or `size` where missing. `Z`: (n, d) float64, NaN where missing.
-    `codes`: (n,) class of each row.
     """
     d = Z.shape[1]
     rows, g, mean, dof = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d, np.int64)
@@ -238,7 +236,7 @@ def normal_scores(X: Float64, codes: Int64, classes: int) -> Float64:
     Mutual information does not depend on the scale, but analysis of variance does: a few large
     values, as of incomes, would make the categories that have them differ from the others.
 
-    `X`: (n, d) float64, NaN where missing. `codes`: (n,) class of each row.
+    `X`: (n, d) float64, NaN where missing.
     """
     scores = np.full_like(X, np.nan)
     for class_rows in _by_class(codes, classes):
@@ -421,8 +419,6 @@ def pairs(features: Sequence[Feature], codes: Int64, classes: int) -> list[Colum
     """Test all pairs of features; dependent pairs come first, then the others, by excess.
 
     Rows in which one of the two is missing are left out.
-
-    `codes`: (n,) class of each row.
     """
     conditional = _all(features, codes, classes)
     marginal = _all(features, np.zeros_like(codes), 1)

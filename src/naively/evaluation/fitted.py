@@ -85,8 +85,8 @@ def stored_rows(model: Model) -> Learnable | None:
 class TrainingRows:
     """Look up rows among the training rows of a model that stores them.
 
-    `model`: a model of a table. `has_rows`: whether the model stores all its rows. `rows, equal`:
-    how many rows were looked up, and how many are equal to training rows.
+    `has_rows`: whether the model stores all its rows. `rows, equal`: how many rows were looked up,
+    and how many are equal to training rows.
     """
 
     def __init__(self, model: Model) -> None:

@@ -47,8 +47,7 @@ def assign_folds(
     (`naively.pooling.duplicates`), and documents with the same terms, are in one fold, unless they
     recur (`naively.pooling.texts.repeated`).
 
-    `schema`: of the rows. `X`: (n, ...) encoded rows. `codes`: (n,) the class of each row.
-    `weights`: (n,) or None. They order equal rows. `parts`: number of folds.
+    They order equal rows.
     """
     if weights is not None and not weights.all():  # rows of weight 0 must not shift others
         part = np.empty(len(codes), np.int64)
@@ -68,8 +67,6 @@ def alike(schema: Schema, X: Data, codes: Int64) -> Int64:
     """Number rows, (n,), so that exactly the duplicates within a class share a number.
 
     It is the position of the first of them.
-
-    `schema, X, codes`: as in `assign_folds`.
     """
     order, distinct = _grouped(schema, X, codes, None)
     numbers = np.empty(len(order), np.int64)
@@ -147,7 +144,7 @@ def assign_equal_rows(keys: UInt64, codes: Int64) -> Int64:
     on its duplicate. The others are assigned in rotation, in the order of their hashes. A class
     with one distinct row is never held out, so that each model is trained on all classes.
 
-    `keys`: (n,) a hash of each row's content. `codes`: (n,) the class of each row.
+    `keys`: (n,) a hash of each row's content.
     """
     distinct, inverse = np.unique(np.stack([codes.astype(np.uint64), keys]), axis=1,
                                  return_inverse=True)  # fmt: skip
@@ -277,12 +274,12 @@ class Folds:
     only added, never subtracted. For sparse counts, a group is counted over the columns of the
     test rows only.
 
-    `learned`: (S, n) bool, whether each of S models is trained on each row. `workers`: Workers that
-    count and score. `whole`: a model trained on these rows and others; each model is then this one
-    less the rows that it is not trained on. Its sums must be reversible. `classes`: (C,) the labels
-    of all rows, sorted. `codes`: (n,) the class of each row. `frequencies`: (C,) the share of each
-    class among all training rows. Raises ValueError for rows that cannot be trained on; and if rare
-    terms were dropped (`max_terms`), because counts then depend on the order of the rows.
+    `learned`: (S, n) bool, whether each of S models is trained on each row. `whole`: a model
+    trained on these rows and others; each model is then this one less the rows that it is not
+    trained on. Its sums must be reversible. `classes`: (C,) the labels of all rows, sorted.
+    `frequencies`: (C,) the share of each class among all training rows. Raises ValueError for rows
+    that cannot be trained on; and if rare terms were dropped (`max_terms`), because counts then
+    depend on the order of the rows.
     """
 
     def __init__(

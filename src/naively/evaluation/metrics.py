@@ -426,10 +426,10 @@ class Scores:
 class Tally:
     """Sums over predictions and labels, for `Scores`; tallies add up (`+`).
 
-    `classes`: (C,) labels. `log_prior`: (C,) log of the class frequencies, the baseline; None if
-    there is none. `majority`: position of the majority class of the training rows; None for that of
-    the rows added. `positive`: position of the positive class; None if there is none. `ranked`:
-    positions of classes to rank the rows by, each against all others; by default the positive one.
+    `log_prior`: (C,) log of the class frequencies, the baseline; None if there is none. `majority`:
+    position of the majority class of the training rows; None for that of the rows added.
+    `positive`: position of the positive class; None if there is none. `ranked`: positions of
+    classes to rank the rows by, each against all others; by default the positive one.
     """
 
     def __init__(
@@ -477,9 +477,9 @@ class Tally:
         `truth`: (n,) position of each row's class, -1 for a label that is not a class. `log_proba`:
         (n, C) log P(c | x); None for a classifier without probabilities. `predicted`: (n,)
         positions of predicted classes; the most probable ones by default. `seen`: (n,) whether the
-        model had training rows of the row's class; by default, where `truth` is not -1. `weights`:
-        (n,) not negative; 1 by default. Returns (-log P(label | x) in nats, 1 where the prediction
-        is wrong, else 0), (n,) each; losses are NaN without probabilities.
+        model had training rows of the row's class; by default, where `truth` is not -1. Returns
+        (-log P(label | x) in nats, 1 where the prediction is wrong, else 0), (n,) each; losses are
+        NaN without probabilities.
         """
         n = len(truth)
         if predicted is None:
@@ -685,8 +685,8 @@ class LabelTally:
     def add(self, lists: Sequence[Sequence[str]], predicted: Truths, log_odds: Float64) -> None:
         """Add rows.
 
-        `lists`: (n,) the labels of each row. `predicted, log_odds`: (n, L) whether each label of
-        the model is predicted, and its log-odds.
+        `predicted, log_odds`: (n, L) whether each label of the model is predicted, and its
+        log-odds.
         """
         positions = {label: k for k, label in enumerate(self.labels)}
         truth, labels_known = np.zeros(predicted.shape, bool), np.ones(len(predicted), bool)

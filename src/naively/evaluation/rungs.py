@@ -204,9 +204,9 @@ def ladder(
 ) -> list[Rung]:  # fmt: skip
     """The models of the ladder for the columns of a table.
 
-    `rule`: each column with its inferred family. `numbers`: numeric columns, which Gaussian models
-    take together. `levels`: number of categories of each categorical column. `classes`: K. `whole`:
-    all columns in one block, for `AutoBayes`; None if it is not tried on them.
+    `numbers`: numeric columns, which Gaussian models take together. `levels`: number of categories
+    of each categorical column. `whole`: all columns in one block, for `AutoBayes`; None if it is
+    not tried on them.
     """
     is_text = len(rule.blocks) == 1 and _is_text(rule.blocks[0])
     use = text_code(rule.blocks[0].family) if is_text else "NaiveBayes()"

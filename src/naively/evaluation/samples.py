@@ -234,10 +234,9 @@ def of_any(
     """(the labelled rows of a user's data; the columns that the source declares as documents).
 
     `X`: a path, a list of paths, a stream as from `naively.scan`, a list of documents, or a table
-    as in `of_table`. `y`: name of the label column; or (n,) labels, for a table. `missing`:
-    spellings of a missing value. `groups, time`: name of the column to split the rows by, which is
-    then dropped; or (n,) values, for a table in memory. `features`: names of columns that are not
-    dropped. Raises ValueError saying what is wrong and where.
+    as in `of_table`. `y`: name of the label column; or (n,) labels, for a table. `groups, time`:
+    name of the column to split the rows by, which is then dropped; or (n,) values, for a table in
+    memory. `features`: names of columns that are not dropped.
     """
     if (chosen := kind_of_split(groups, time)) is None:
         return _of_any(X, y, seed, missing)
@@ -299,8 +298,7 @@ def of_table(X: Any, y: Any, seed: int, missing: Collection[str]) -> LabelledRow
 
     More rows than `_limit` are sampled.
 
-    `y`: (n,) labels, or the name of the label column of X. `missing`: spellings of a missing value.
-    Raises ValueError saying what is wrong and where.
+    `y`: (n,) labels, or the name of the label column of X.
     """
     if hasattr(X, "tocsr"):
         raise ValueError("models are compared on a table of columns, not on a sparse matrix")
@@ -362,8 +360,8 @@ class RowSample:
     rows with the smallest numbers are the sample (`naively.statistics.sample`). The sample and
     its order do not depend on the timing of threads.
 
-    `seed`: of the random numbers. `weight, missing`: the weight column, or None, and the spellings
-    of a missing value. `pieces`: number of pieces of the stream that were added, without gaps.
+    `weight, missing`: the weight column, or None, and the spellings of a missing value. `pieces`:
+    number of pieces of the stream that were added, without gaps.
     """
 
     seed: int

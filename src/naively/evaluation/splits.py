@@ -59,9 +59,8 @@ class ByGroup:
         to Σ n_c² / N_c. Of equal folds it is the one with the least weight. So folds do not depend
         on the order of the rows; a seed shuffles groups of equal weight.
 
-        `codes`: (n,) the class of each row. `weights`: (n,) or None. `count`: number of folds, at
-        most; there are fewer if there are fewer groups. Raises ValueError if all rows are of one
-        group.
+        `count`: number of folds, at most; there are fewer if there are fewer groups. Raises
+        ValueError if all rows are of one group.
         """
         _, groups = np.unique(self.numbers, return_inverse=True)
         n_groups = int(groups.max(initial=-1)) + 1
@@ -137,10 +136,9 @@ class ByTime:
         The blocks are those of `TimeSeriesSplit`: all but the first have n // (count + 1) rows.
         Rows of the same time are in one block, that of the first of them. Missing times have -1.
 
-        `codes`: ignored: a block has the classes that it has. `weights`: (n,) or None. `count`:
-        number of blocks to test on, at most; there are fewer if there are fewer times. `start`:
-        rows up to this time are in block 0. Raises ValueError if no row is later than another, or
-        than `start`.
+        `codes`: ignored: a block has the classes that it has. `count`: number of blocks to test on,
+        at most; there are fewer if there are fewer times. `start`: rows up to this time are in
+        block 0. Raises ValueError if no row is later than another, or than `start`.
         """
         blocks = np.full(len(self.times), -1)
         rows = np.flatnonzero(~np.isnan(self.times))

@@ -54,11 +54,10 @@ class Splits:
 
     Rows with the same place in all splits form a group: all training sets are sums of groups.
 
-    `codes`: (n,) the class of each row. `folds`: number of folds. `sizes`: of the training sets,
-    increasing; the first is at least the number of classes. `seed`: of the folds and their order.
-    `alike`: (n,) a number for each row: rows with the same number are duplicates, and in one fold;
-    None if there are none. `whole`: whether to add all rows of the other folds as the last size:
-    the smallest number of them, or their mean if rows are split by groups or time. `by`: groups or
+    `sizes`: of the training sets, increasing; the first is at least the number of classes. `alike`:
+    (n,) a number for each row: rows with the same number are duplicates, and in one fold; None if
+    there are none. `whole`: whether to add all rows of the other folds as the last size: the
+    smallest number of them, or their mean if rows are split by groups or time. `by`: groups or
     times to split the rows by; None for random folds. `parts`: tuple of (m,) rows, the groups; each
     row is in one. `tests`: tuple of (m,) rows that each split predicts. `steps`: for each split and
     size, the groups added to the training set. `sizes`: of the training sets, with all rows of the
@@ -176,8 +175,7 @@ def _forward(codes: Int64, by: ByTime, folds: int, seed: int) -> tuple[list[Int6
 def growing(codes: Int64, folds: int) -> tuple[int, ...]:
     """Sizes of training sets: 10, 20, 50, 100 and so on, from two rows per class.
 
-    `codes`: (n,) the class of each row. `folds`: number of folds; the size of a whole training set
-    is not included.
+    `folds`: number of folds; the size of a whole training set is not included.
     """
     smallest = 2 * len(np.unique(codes))
     largest = len(codes) * (folds - 1) / folds / 1.2  # leave out a size close to the last
@@ -260,9 +258,7 @@ def blank_curve(splits: Splits, reason: str = "") -> Curve:
 class Sums:
     """Sums over each group of rows, for one summary of some columns.
 
-    `trial`: of the rows. `part`: the summary and the columns. `X`: the encoded rows. `parts`: list
-    of Statistics, one for each group of the splits; empty if they are too large. `too_large`:
-    whether they take too much memory. `seconds`: time spent on sums.
+    `parts`: list of Statistics, one for each group of the splits; empty if they are too large.
     """
 
     def __init__(self, trial: Trial, part: Counted) -> None:
@@ -311,8 +307,6 @@ class Trial:
 
     Models are sums: each group of rows is counted once for all models that use the same sums, and
     a larger training set adds groups to a smaller one.
-
-    `rule`: Schema of the columns. `splits`: of the rows.
     """
 
     def __init__(self, rows: LabelledRows, rule: Schema, splits: Splits, workers: Workers) -> None:

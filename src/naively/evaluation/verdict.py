@@ -25,15 +25,12 @@ class Result:
 class Verdict:
     """Choose among models that predicted the same held-out rows.
 
-    `results`: of all models, the class prior included. `prior`: of the class prior, the baseline.
-    `naive`: of naive Bayes; None if it was not tried. `results, prior, naive`: as passed; `naive`
-    is the prior if None was passed. `best`: the smallest log-loss. `least`: the smallest error.
-    `beats_naive`: whether the best has a clearly smaller log-loss than naive Bayes. `beats_prior`:
-    whether the best has a clearly smaller log-loss than the prior. `advised`: the recommended
-    model. Naive Bayes, unless the best is clearly better, or better by more than one standard error
-    without more errors. Then the default model, or the best where it has a clearly smaller log-loss
-    or clearly fewer errors than that. If the best is not clearly better than the prior: the first
-    of this model and `least` with clearly fewer errors than the prior; else the prior.
+    `results, prior, naive`: as passed; `naive` is the prior if None was passed. `advised`: the
+    recommended model. Naive Bayes, unless the best is clearly better, or better by more than one
+    standard error without more errors. Then the default model, or the best where it has a clearly
+    smaller log-loss or clearly fewer errors than that. If the best is not clearly better than the
+    prior: the first of this model and `least` with clearly fewer errors than the prior; else the
+    prior.
     """
 
     def __init__(self, results: Sequence[Result], prior: Result, naive: Result | None) -> None:

@@ -352,10 +352,8 @@ def compared(
     """Return the positions of the two classes to compare in each row, (n,) both.
 
     `joint`: (n, C) joint log-likelihoods, which rank the classes. `prior`: (C,) log prior, which
-    ranks them where all classes have probability 0. `predicted`: (n,) position of the most probable
-    class. `classes`: (C,) the labels. `label`: a class; None for the most probable, other than
-    `against`. `against`: a class; None for the most probable, other than `label`. Raises ValueError
-    if one is not one of the classes.
+    ranks them where all classes have probability 0. `label`, `against`: None for the most probable
+    class other than the other one. Raises ValueError if one is not one of the classes.
     """
     names = classes.tolist()
     for name in (label, against):

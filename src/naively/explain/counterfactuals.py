@@ -192,9 +192,8 @@ def document_table(texts: Any) -> pa.Table:
 class Search:
     """Search for counterfactuals: candidates are drawn once, and used for several rows.
 
-    `changeable`: features that may change; all by default. `immutable`: features that may not
-    change. `rule`: decision rule; the most probable class by default. Raises ValueError if one of
-    these features is unknown.
+    `rule`: decision rule; the most probable class by default. Raises ValueError if one of these
+    features is unknown.
     """
 
     def __init__(

@@ -96,8 +96,6 @@ def nearly_all(model: Model, information: dict[str, float]) -> list[str]:
     which are at least half of the table; ten rows or more are not of the largest class. Categories
     need five rows each. The information must also remain with parameters that claim no more than
     the counts: see `Parameters.supposing_least`.
-
-    `information`: mutual information of each column in bits.
     """
     posterior = model.posterior()
     threshold, weight = NEARLY * entropy(posterior), model.class_weight.rounded()
@@ -226,8 +224,6 @@ def bits_of(events: Events, prior: Float64) -> Float64:
 
     The event is that one word of a document is the term (multinomial), or that a document contains
     the term (Bernoulli). Manning, Raghavan & Schütze 2008, section 13.5.1, with smoothed counts.
-
-    `prior`: (C,) π_c.
     """
     return bits_of_event(probabilities(events), prior)
 
@@ -244,9 +240,8 @@ def most_informative(events: Events, most: int) -> list[tuple[Int64, Float64]]:
     Events are ranked by θ log (θ / θ'), where θ = (count + alpha) / (total + whole) is the
     probability in the class, and θ' that in all other classes together, with the same smoothing.
 
-    `events`: counts and smoothing of terms or categories. `most`: maximum number of events for each
-    class. Returns for each class, (positions of the events, the most informative first; their
-    log-odds in nats, all > 0).
+    Returns for each class, (positions of the events, the most informative first; their log-odds in
+    nats, all > 0).
     """
     counts, totals = events.counts, events.totals
     all_counts, all_totals = counts.sum(axis=0), totals.sum(axis=0)
@@ -275,7 +270,6 @@ def informative_terms(
     Terms are those of `most_informative`, and bits those of `bits_of`; none if terms are hashed.
 
     `parameters`: TextParameters of the text, or `ToldTerms` of a text column of `AutoBayes`.
-    `most`: maximum number of terms for each class.
     """
     if parameters.hashed:
         return [[] for _ in posterior.classes]

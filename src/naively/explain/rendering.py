@@ -53,8 +53,7 @@ def table(
 ) -> RichTable:
     """Make a table of contributions with bars, and a line with the total.
 
-    `heads`: headings of the names and the values. `total`: the log-odds. `width`: characters of a
-    line. `longest`: maximum characters of a name and of a value.
+    `longest`: maximum characters of a name and of a value.
     """
     shown_rows = [
         (clean(name, longest[0]), brief(value, longest[1]), f"{odds:+.3f}")

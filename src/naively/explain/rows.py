@@ -32,10 +32,7 @@ def cell_text(value: Any, missing: Collection[str]) -> str | None:
 def table_cells(
     columns: list[Any], missing: Collection[str], rows: range
 ) -> list[list[str | None]]:
-    """Return the text of the cells of some rows, column by column.
-
-    `columns`: Arrow columns. `missing`: strings that mean a missing value.
-    """
+    """Return the text of the cells of some rows, column by column."""
     if rows.step == 1:
         parts = [column.slice(rows.start, len(rows)) for column in columns]
     else:

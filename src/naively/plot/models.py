@@ -22,7 +22,7 @@ from naively.tables.names import few
 def gaussians(estimator: Any, names: Sequence[str] | None = None) -> tuple[Float64, Float64] | None:
     """(means, covariances) of a model's classes, (C, d) and (C, d, d); None unless all are normal.
 
-    `estimator`: fitted. `names`: of the features, in the desired order; for models of tables.
+    `names`: of the features, in the desired order; for models of tables.
     """
     densities = normals(estimator, names)
     if densities is None:
@@ -96,9 +96,9 @@ def codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Int64:
 def model_of(estimator: Any, feature_names: Sequence[str] | None = None) -> Model:
     """The model of a fitted estimator of naively, with names of its columns.
 
-    `estimator`: fitted. `feature_names`: for a model that was fitted to an array; x0, x1, ... by
-    default. Raises TypeError if it is no such estimator; ValueError if it is not fitted, or all
-    rows were forgotten; if the names do not fit.
+    `feature_names`: for a model that was fitted to an array; x0, x1, ... by default. Raises
+    TypeError if it is no such estimator; ValueError if it is not fitted, or all rows were
+    forgotten; if the names do not fit.
     """
     model = getattr(estimator, "model_", None)
     if not isinstance(model, Model):

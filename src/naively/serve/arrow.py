@@ -28,8 +28,8 @@ WIDEN = 8  # expanded text may be so many times as long as the largest body
 def read(body: bytes, selected: Sequence[str], rows: int, longest: int) -> tuple[Any, list[str]]:
     """(a table of the selected columns, the names of all columns).
 
-    `body`: an Arrow stream. `selected`: names of columns. `rows`: of the table, at most. `longest`:
-    bytes of a body, at most. Raises RefusedError if it is not an Arrow stream, or too large.
+    `rows`, `longest`: limits of the rows and of the bytes of a body. Raises RefusedError if it is
+    not an Arrow stream, or too large.
     """
     try:
         _check_plain(body)

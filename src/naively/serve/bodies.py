@@ -43,10 +43,7 @@ def in_json(value: Any) -> bytes:
 
 
 def rows_in_json(answer: Answer, classes: Labels) -> bytes:
-    """Encode `Answer.fields` of each row as JSON, much faster than row by row.
-
-    `answer`: Answer, of one row or more. `classes`: (C,) labels.
-    """
+    """Encode `Answer.fields` of each row as JSON, much faster than row by row."""
     encoded = {label: in_json(label) for label in (None, *classes.tolist())}
     text = b"{%b:%%b" % in_json(PREDICTION)
     cells = [[encoded[entry] for entry in answer.labels.tolist()]]

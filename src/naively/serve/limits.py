@@ -32,9 +32,7 @@ RESPONSE_HEADERS = [
 class Guard:
     """ASGI middleware that checks host, origin and token.
 
-    `app`: the application to protect. `hosts`: accepted host names; None for any. `token`: bearer
-    token; None if none is needed. `seen`: called after each request with its path, status and
-    duration in seconds.
+    `seen`: called after each request with its path, status and duration in seconds.
     """
 
     def __init__(

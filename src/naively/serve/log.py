@@ -104,8 +104,7 @@ def holds_rows(model: Path) -> bool:
 class Log:
     """A log that is open for writing.
 
-    `path`: Path of an existing log. `mark`: its mark. `size`: the number of its valid bytes; the
-    rest is cut off.
+    `size`: the number of its valid bytes; the rest is cut off.
     """
 
     def __init__(self, path: Path, mark: bytes, size: int) -> None:

@@ -44,8 +44,7 @@ SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 
 class Metrics:
     """Prometheus metrics of requests, rows and the state.
 
-    `paths`: of the service; other paths are counted together. `state`: returns the current state.
-    `size`: returns the bytes of the log.
+    `paths`: of the service; other paths are counted together.
     """
 
     content_type = CONTENT_TYPE_LATEST
@@ -103,8 +102,7 @@ class Direct:
     It skips the routing and validation of FastAPI; the answers are the same. HEAD is passed on as
     GET, as the server sends no body for it.
 
-    `app`: the application for all other requests. `predict`: answers a request. `refused, failed`:
-    answer a request that is refused, or that fails.
+    `refused, failed`: answer a request that is refused, or that fails.
     """
 
     def __init__(

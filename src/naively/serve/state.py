@@ -32,10 +32,7 @@ SOURCE = "the request"  # name of the rows in messages
 
 
 class RefusedError(Exception):
-    """A request that is answered with an error.
-
-    `status`: of HTTP. `message`: the message: what is wrong, where, and what to do.
-    """
+    """A request that is answered with an error."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)

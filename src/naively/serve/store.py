@@ -93,10 +93,9 @@ def with_a_change(saved: Saved) -> Saved:
 class Store:
     """A locked model file, and its log.
 
-    `path`: Path of the model file. `read`: reads the model file. `saved`: the file as it was read;
-    its `model` is not updated. `pending`: entries to replay before `begin`. Raises BlockingIOError
-    if another process has locked the file; LogError if the log is damaged, or belongs to another
-    model.
+    `saved`: the file as it was read; its `model` is not updated. `pending`: entries to replay
+    before `begin`. Raises BlockingIOError if another process has locked the file; LogError if the
+    log is damaged, or belongs to another model.
     """
 
     def __init__(self, path: Path, read: Callable[[Path], Saved]) -> None:

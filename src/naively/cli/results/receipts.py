@@ -63,11 +63,7 @@ class Named:
 
 
 def receipt(before: str, removed: Model, after: Model, named: Named) -> dict[str, Any]:
-    """Make a receipt.
-
-    `before`: digest of the model before. `removed`: a model of what was removed. `after`: the model
-    without it. `named`: files and parts.
-    """
+    """Make a receipt."""
     fields = {
         "receipt": KIND,
         "version": VERSION,
@@ -138,8 +134,7 @@ def read(path: Path) -> dict[str, Any]:
 def compared(receipt: Mapping[str, Any], model: Model, rows: Model | None) -> Checked:
     """Verify a model, and rows if given, by a receipt.
 
-    `receipt`: the receipt. `rows`: a model of the rows that should be the removed ones; None
-    without rows.
+    `rows`: a model of the rows that should be the removed ones; None without rows.
     """
     digests, model_digest = receipt["digests"], digest(model)
     result = Checked(next((k for k in ("after", "before") if digests[k] == model_digest), "other"))

@@ -336,8 +336,7 @@ def rows_drift(
 ) -> RowDrift:
     """Test the likelihood of the new rows, and find the least probable ones.
 
-    `features, columns`: the statistics of each feature, and their comparison. `n`: number of
-    training rows. `at`: (m,) the position of each new row in the data.
+    `at`: (m,) the position of each new row in the data.
     """
     pairs = [*zip(features, columns, strict=True)]
     bounded = [c for marginal, c in pairs if isinstance(marginal, Cells) and c.surprise is not None]
@@ -426,8 +425,7 @@ def shares(
     """Estimate the class frequencies of new rows, and test whether they have changed.
 
     `weight, evidence, means`: as in `by_means`. `log_p`: (m, C) log P(c | x) of the new rows, in
-    nats. `columns`: the comparison of each feature. `truth`: the class of each labelled new row, -1
-    if it is no class of the model.
+    nats. `truth`: the class of each labelled new row, -1 if it is no class of the model.
     """
     classes = len(weight)
     learned, nans = weight / weight.sum(), np.full(classes, np.nan)
@@ -656,10 +654,10 @@ def examine(
 ) -> Drift:  # fmt: skip
     """Compare new rows with the training rows of a model.
 
-    `posterior`: of the model. `rows`: the new rows, encoded; invalid values are missing. `at`: (m,)
-    the positions of these rows in the data; None for all of them. `total`: rows of the data; None
-    if these are all. `absent, unknown, invalid`: as in `Drift`. `truth`: as in `shares`; None
-    without labels. Raises ValueError if there are no new rows, or no training rows.
+    `rows`: the new rows, encoded; invalid values are missing. `at`: (m,) the positions of these
+    rows in the data; None for all of them. `total`: rows of the data; None if these are all.
+    `absent, unknown, invalid`: as in `Drift`. `truth`: as in `shares`; None without labels. Raises
+    ValueError if there are no new rows, or no training rows.
     """
     check_level(level)
     m = rows.shape[0]

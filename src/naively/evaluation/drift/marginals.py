@@ -148,10 +148,7 @@ PRESENCE = np.array(["absent", "present"], TEXT)
 
 
 def marginals(model: Model, rows: Data, workers: Workers) -> list[Marginal]:
-    """The marginals of all features that can be compared, in the order of the schema.
-
-    `rows`: the new rows, encoded.
-    """
+    """The marginals of all features that can be compared, in the order of the schema."""
     by_name: dict[str, Marginal] = {}
     parts = [rows] if model.schema.is_single else rows.parts
     for part, learned, part_rows in zip(model.schema.parts, model.parts, parts, strict=True):
