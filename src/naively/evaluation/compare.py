@@ -275,7 +275,6 @@ def examine(
         candidates=candidates,
         advice=sentence(candidates, splits.sizes),
         apart="" if only else absent,
-        method="cross-validation" if rows.split is None else rows.split.method,
     )
 
 

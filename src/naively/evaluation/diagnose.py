@@ -339,7 +339,6 @@ def examine(
         pairs=column_pairs,
         rungs=results,
         apart=reason or "",
-        method="cross-validation" if rows.split is None else rows.split.method,
     )
 
 

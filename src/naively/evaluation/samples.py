@@ -79,6 +79,7 @@ class LabelledRows:
             "rows": self.total,
             "sampled": len(self.codes),
             "unlabelled": self.unlabelled,
+            "method": "cross-validation" if self.split is None else self.split.method,
         }
 
 

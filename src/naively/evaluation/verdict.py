@@ -25,8 +25,8 @@ class Result:
 class Verdict:
     """Choose among models that predicted the same held-out rows.
 
-    `results, prior, naive`: as passed; `naive` is the prior if None was passed. `advised`: the
-    recommended model. Naive Bayes, unless the best is clearly better, or better by more than one
+    `naive` is the prior if None was passed; `best` has the smallest log-loss, `least` the smallest
+    error. `advised` is naive Bayes, unless the best is clearly better, or better by more than one
     standard error without more errors. Then the default model, or the best where it has a clearly
     smaller log-loss or clearly fewer errors than that. If the best is not clearly better than the
     prior: the first of this model and `least` with clearly fewer errors than the prior; else the

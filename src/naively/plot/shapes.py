@@ -458,8 +458,8 @@ def _steps(panel: Axes, shape: Shape, view: View) -> None:
                     [1.05], values[-1:], marker=look.marker, c=colour, ls="", ms=5, clip_on=False,
                     transform=panel.get_yaxis_transform(),
                 )  # fmt: skip
-        bottom = _limit(panel, np.concatenate([class_values, alone_values]), rows)
-        _strip(panel, edges, rows[nonempty], bottom)
+        _limit(panel, np.concatenate([class_values, alone_values]), rows)
+        _strip(panel, edges, rows[nonempty])
         if rows[-1] > 0:
             panel.text(
                 1.05, -0.03, MISSING, transform=panel.transAxes, rotation=90, ha="center",
@@ -471,8 +471,8 @@ def _steps(panel: Axes, shape: Shape, view: View) -> None:
     style.plain(panel)
 
 
-def _limit(panel: Axes, values: Float64, rows: Float64) -> float:
-    """Set limits that show the values of nearly all rows; return the height of the strip below."""
+def _limit(panel: Axes, values: Float64, rows: Float64) -> None:
+    """Set limits that show the values of nearly all rows, above a strip."""
     filled = np.nan_to_num(values[:, rows > 0])
     magnitude = np.abs(filled).max(axis=0)
     usual = filled[:, magnitude <= FAR * _nearly_all(magnitude, rows[rows > 0])]
@@ -480,7 +480,6 @@ def _limit(panel: Axes, values: Float64, rows: Float64) -> float:
     pad = 0.06 * (high - low) or 1.0
     low, high = low - pad, high + pad
     panel.set_ylim(low - (high - low) * STRIP / (1 - STRIP), high)
-    return STRIP
 
 
 def _nearly_all(values: Float64, rows: Float64) -> float:
@@ -490,11 +489,11 @@ def _nearly_all(values: Float64, rows: Float64) -> float:
     return float(values[order][np.searchsorted(heaped, SHARE * heaped[-1])])
 
 
-def _strip(panel: Axes, edges: Float64, rows: Float64, top: float) -> None:
+def _strip(panel: Axes, edges: Float64, rows: Float64) -> None:
     """Draw the log of the number of rows in each bin, in grey at the bottom of a panel."""
     height = np.log1p(rows) / np.log1p(rows.max())
     panel.stairs(
-        0.6 * top * height, edges, fill=True, color=PALE, zorder=0,
+        0.6 * STRIP * height, edges, fill=True, color=PALE, zorder=0,
         transform=panel.get_xaxis_transform(),
     )  # fmt: skip
     min_rows, max_rows = (f"{count:,.10g}" for count in (rows.min(), rows.max()))
@@ -502,7 +501,7 @@ def _strip(panel: Axes, edges: Float64, rows: Float64, top: float) -> None:
         f"{max_rows} rows a bin" if min_rows == max_rows else f"{min_rows} to {max_rows} rows a bin"
     )
     panel.text(
-        0.99, 0.62 * top, caption, transform=panel.transAxes, fontsize="xx-small", c=GREY,
+        0.99, 0.62 * STRIP, caption, transform=panel.transAxes, fontsize="xx-small", c=GREY,
         ha="right", va="bottom",
     )  # fmt: skip
 

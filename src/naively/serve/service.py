@@ -7,6 +7,7 @@ import json
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -233,10 +234,7 @@ class Service:
         self, request: Request, label: Label = None, against: Label = None, by_block: bool = False
     ) -> Response:
         """Why each row is of its class: the contributions of features and terms, in nats."""
-
-        def explain_body(body: bytes, kind: str) -> Response:
-            return self._explained(body, kind, label, against, by_block)
-
+        explain_body = partial(self._explained, label=label, against=against, by_block=by_block)
         return await self._read(request, explain_body)
 
     def _explained(

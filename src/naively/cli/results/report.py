@@ -361,14 +361,13 @@ def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
     model, summary = models.shown(saved), summary_of(saved, TERMS)
     if model is None or summary is None:
         raise UserError(f"{path}: the model has no class: it has no training rows")
-    looked = None if source is None else looked_at(saved, source)
+    looked = TableResults() if source is None else looked_at(saved, source)
     legend, shapes, note = _shapes(model, summary)
     quality, unknown = _quality(model, summary, looked)
     numbers, reason = exported(model)
     ranked = [
-        summary_tables.features(summary, LISTED),
-        summary_tables.interactions(summary, LISTED),
-    ]
+        summary_tables.features(summary, LISTED), summary_tables.interactions(summary, LISTED),
+    ]  # fmt: skip
     return Report(
         target=model.target or "the class",
         file=path.name,
@@ -389,10 +388,10 @@ def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
         missing=_missing(summary),
         left_out=_listed("Left out", "why", summary.left_out),
         misread=_listed("Not read as numbers or dates", "holds", summary.misread),
-        examples=[] if looked is None else looked.examples,
-        mistakes=[] if looked is None else looked.mistakes,
-        examples_note="" if looked is None else looked.examples_note,
-        mistakes_note="" if looked is None else looked.mistakes_note,
+        examples=looked.examples,
+        mistakes=looked.mistakes,
+        examples_note=looked.examples_note,
+        mistakes_note=looked.mistakes_note,
         form=None if numbers is None else fields(model, summary.left_out, looked),
         numbers=numbers,
         prior=name_of_prior(model.posterior().has_bias),
@@ -413,13 +412,13 @@ def _warnings(summary: ModelSummary) -> list[str]:
 
 
 def _quality(
-    model: Model, summary: ModelSummary, results: TableResults | None
+    model: Model, summary: ModelSummary, results: TableResults
 ) -> tuple[list[Quality], str]:
     """(scores, why there are none)."""
-    if results is not None and results.quality is not None:
+    if results.quality is not None:
         return [results.quality], ""
     if summary.cross_validation is None:
-        reason = "" if results is None else f" {results.unknown}"
+        reason = f" {results.unknown}" * bool(results.unknown)
         return [], (
             "Not known: the model stores no training rows. Write the page with the training "
             f"table, which is then cross-validated, or with new rows.{reason}"
@@ -561,11 +560,11 @@ def exported(model: Model) -> tuple[dict[str, Any] | None, str]:
 
 
 def fields(
-    model: Model, left_out: Mapping[str, str], results: TableResults | None
+    model: Model, left_out: Mapping[str, str], results: TableResults
 ) -> list[dict[str, Any]]:
     """The columns of the form, with the values of the first example, or typical ones."""
     columns = form(State.of(0, model))["columns"]
-    example = {} if results is None else results.first
+    example = results.first
     ends = _ends(model)
     form_fields = []
     for column in columns:
