@@ -318,6 +318,7 @@ def summarise(
     weights = model.class_weight.rounded().tolist()
     weight = weights[0] if labels else float(model.class_weight.rounded().sum())
     evidence = _evidence(model)
+    shown_blocks = () if labels or evidence is not None else posterior.blocks
     left_out_features = left_out(model)
     if labels:
         features = _label_features(model, posterior)
@@ -337,7 +338,7 @@ def summarise(
         features=features,
         interactions=[] if evidence is None else [x for x in evidence.blocks if len(x.names) > 1],
         left_out=left_out_features,
-        parameters=[] if labels or evidence is not None else sections(model),
+        parameters=[part.described(block.names) for block, part in shown_blocks],
         texts=_label_terms(model, posterior, terms) if labels else text_terms(model, terms),
         cross_validation=_cross_validation(model) if validate else None,
         weighs=evidence is not None,
@@ -396,7 +397,7 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
                 constant.get(name, ()),
             )
         )  # fmt: skip
-    return sorted(features, key=_place)
+    return sorted(features, key=lambda f: -math.inf if f.importance is None else -f.importance)
 
 
 def _alone(evidence: Evidences) -> dict[str, list[Evidence]]:
@@ -427,10 +428,6 @@ def importances(model: Model) -> dict[str, float | None]:
         name: 0.0 if name in reasons else by_name.get(name)
         for name in {**dict.fromkeys(model.schema.ordered), **reasons}
     }
-
-
-def _place(feature: Feature) -> float:
-    return -math.inf if feature.importance is None else -feature.importance
 
 
 def _kind(takes: str, has_terms: bool, levels: Levels | None) -> Kind:
@@ -500,11 +497,6 @@ def text_terms(model: Model, most: int) -> list[TextTerms]:
         )
         for name, terms in texts_of(model).items()
     ]  # fmt: skip
-
-
-def sections(model: Model) -> list[Section]:
-    """Return the parameters by class, a section for each family."""
-    return [part.described(block.names) for block, part in model.posterior().blocks]
 
 
 def row_numbers(model: Model) -> list[str]:

@@ -62,9 +62,6 @@ def plain_json(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-# ---- rendering -----------------------------------------------------------------------------------
-
-
 WIDTH = 100  # characters per line without a terminal
 NARROWEST = 12  # least width of the elastic column of a table, in characters
 NAME = 24  # largest width of the first column, if it is not the elastic one

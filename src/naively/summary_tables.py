@@ -207,7 +207,9 @@ def cross_validation(summary: ModelSummary) -> Table | None:
     notes += [scores.caveat] * bool(scores.caveat)
     notes += unknown_rows(scores)
     notes += [warning] * scores.worse_than_prior
-    return score_table(scores, scores.title + _sampled(scores, summary), notes)
+    rows, weight = round(scores.rows), round(summary.weight)
+    sampled = "" if rows >= weight else f" on {rows:,} of {counted(weight, 'row')}"
+    return score_table(scores, scores.title + sampled, notes)
 
 
 def worse_note(scores: Scores, remedy: str) -> str:
@@ -222,11 +224,6 @@ def unknown_rows(scores: Scores) -> list[str]:
     rows = counted(round(scores.unknown), "row")
     note = f"{rows} of a class without training rows: errors, without log-loss"
     return [note] * bool(scores.unknown)
-
-
-def _sampled(scores: Scores, summary: ModelSummary) -> str:
-    rows, weight = round(scores.rows), round(summary.weight)
-    return "" if rows >= weight else f" on {rows:,} of {counted(weight, 'row')}"
 
 
 def parameters(section: Section, summary: ModelSummary, rows: Any, width: int) -> Table:

@@ -45,9 +45,6 @@ def without_pandas() -> None:
         sys.meta_path.remove(absent)
 
 
-# ---- main ----------------------------------------------------------------------------------------
-
-
 for _command in iter_modules(commands.__path__):  # each adds a command to the application
     import_module(f"{commands.__name__}.{_command.name}")
 SLEEPY = "OPENBLAS_THREAD_TIMEOUT", "4"

@@ -216,11 +216,6 @@ def label_of(model: Model, text: str, option: str) -> int:
     return index
 
 
-def features_of(saved: Saved) -> Sequence[str]:
-    """The names of the model's features; empty if it has none."""
-    return saved.model.feature_names or []
-
-
 def spellings(saved: Saved) -> Sequence[str]:
     """The spellings of a missing value in the model's training tables."""
     schema = saved.model.schema
@@ -233,11 +228,6 @@ def document_of(saved: Saved) -> str | None:
         return None
     names = saved.model.feature_names
     return TEXT if names is None else names[0]
-
-
-def kind_of(saved: Saved) -> str | None:
-    """The kind of documents the model was trained on, text or mail; None for tables."""
-    return saved.extra.get("documents")
 
 
 def names_of(classes: Labels) -> list[str]:

@@ -123,9 +123,6 @@ def training_scores(
     return refitted(rows, full_model, ranked)
 
 
-# ---- work ----------------------------------------------------------------------------------------
-
-
 @dataclass
 class Fitted:
     """The result of `fit` or `update`."""

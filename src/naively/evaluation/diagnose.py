@@ -125,9 +125,6 @@ def rows_each(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
 
 
-# ---- diagnosis -----------------------------------------------------------------------------------
-
-
 FOLDS = 5
 SHOWN = 10  # pairs, by default
 LISTED = 10  # columns to name, at most

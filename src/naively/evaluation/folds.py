@@ -216,9 +216,6 @@ def _steps(numbers: npt.NDArray[Any]) -> UInt64:
     return (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
 
 
-# ---- folds ---------------------------------------------------------------------------------------
-
-
 T = TypeVar("T")
 
 FEW = 20_000  # values of a table, up to which one worker is faster than several

@@ -59,13 +59,9 @@ def confusion(
 
 @dataclass(frozen=True)
 class Hits:
-    """Counts for each label: true positives, false positives and false negatives.
+    """Counts for each label: true positives, false positives and false negatives."""
 
-    Attributes
-    ----------
-    right, extra, missed : (L,) rows, in that order.
-    """
-
+    # right, extra, missed: (L,) rows, in that order
     right: npt.NDArray[Any]
     extra: npt.NDArray[Any]
     missed: npt.NDArray[Any]
@@ -123,21 +119,13 @@ def _plain(weight: float) -> float:
 
 @dataclass(frozen=True)
 class Decision:
-    """The result of classifying some rows as positive.
+    """The result of classifying some rows as positive."""
 
-    Attributes
-    ----------
-    threshold : smallest probability of a row that is flagged; None if the model's predictions
-        are used.
-    positives : rows of the positive class.
-    flagged : rows classified as positive.
-    caught : rows that are both.
-    """
-
+    # smallest probability of a row that is flagged; None if the model's predictions are used
     threshold: float | None
-    positives: float
-    flagged: float
-    caught: float
+    positives: float  # rows of the positive class
+    flagged: float  # rows classified as positive
+    caught: float  # rows that are both
 
     @property
     def missed(self) -> float:

@@ -38,10 +38,7 @@ class ByGroup:
         """The method, for headings."""
         return f"cross-validation by {self.name or 'group'}"
 
-    @property
-    def unused(self) -> int:
-        """The number of rows that are in no fold."""
-        return 0
+    unused = 0  # rows that are in no fold
 
     def __len__(self) -> int:
         return len(self.numbers)

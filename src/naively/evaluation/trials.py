@@ -196,31 +196,21 @@ class Predicted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The learning curve of a model on held-out rows.
+    """The learning curve of a model on held-out rows."""
 
-    Attributes
-    ----------
-    log_loss : (S, K) mean -log P(y | x) in nats, by split and training size; NaN where the model
-        cannot be estimated or has no probabilities.
-    error : (S, K) share of rows whose class was not the predicted one; NaN likewise.
-    losses : (n,) -log P(y | x) of each row by the models of the last size; NaN likewise, and for
-        rows that no split predicts.
-    wrong : (n,) 1 where another class was predicted, else 0; NaN likewise.
-    rows : (S,) number of test rows of each split.
-    reason : why the models of the last size cannot be estimated; empty if they can.
-    seconds : time of the whole curve.
-    warning : the first warning; empty if there was none.
-    tallies : of each split that was predicted, by the models of the last size.
-    """
-
+    # (S, K) mean -log P(y | x) in nats, by split and training size; NaN where the model cannot be
+    # estimated or has no probabilities
     log_loss: Float64
-    error: Float64
+    error: Float64  # (S, K) share of rows whose class was not the predicted one; NaN likewise
+    # (n,) -log P(y | x) of each row by the models of the last size; NaN likewise, and for rows that
+    # no split predicts
     losses: Float64
-    wrong: Float64
-    rows: Int64
-    reason: str
-    seconds: float
-    warning: str = ""
+    wrong: Float64  # (n,) 1 where another class was predicted, else 0; NaN likewise
+    rows: Int64  # (S,) number of test rows of each split
+    reason: str  # why the models of the last size cannot be estimated; empty if they can
+    seconds: float  # time of the whole curve
+    warning: str = ""  # the first warning; empty if there was none
+    # of each split that was predicted, by the models of the last size
     tallies: list[Tally] = field(default_factory=list)
 
     @property

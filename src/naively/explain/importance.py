@@ -26,22 +26,13 @@ ROWS, OTHERS, PER_LEVEL = 50, 10, 5  # least rows: in all, outside the largest c
 
 
 class InformativeTerm(NamedTuple):
-    """A term of a text, as evidence for a class.
+    """A term of a text, as evidence for a class."""
 
-    Attributes
-    ----------
-    term : its name.
-    log_odds : of the class against all other classes together, in nats.
-    bits : mutual information of the term and the class.
-    occurrences : how often it occurred in the class, or in how many documents; weighted.
-    p : P(term | class), smoothed.
-    """
-
-    term: str
-    log_odds: float
-    bits: float
-    occurrences: float
-    p: float
+    term: str  # its name
+    log_odds: float  # of the class against all other classes together, in nats
+    bits: float  # mutual information of the term and the class
+    occurrences: float  # how often it occurred in the class, or in how many documents; weighted
+    p: float  # P(term | class), smoothed
 
 
 def information_and_importance(

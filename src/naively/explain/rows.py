@@ -56,9 +56,6 @@ def cells_of(table: Any, names: list[str], missing: Collection[str]) -> Cells:
     return partial(table_cells, [columns.get(name, nulls) for name in names], missing)
 
 
-# ---- explaining ----------------------------------------------------------------------------------
-
-
 WHOLE = "(text as a whole)"
 """Evidence that no term has: bias of the words, missing or recurring text, and interactions."""
 

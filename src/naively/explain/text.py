@@ -13,23 +13,9 @@ from typing import Any, Literal
 import numpy as np
 from rich.console import RenderableType
 
+from naively.core import markup
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Label
-from naively.core.markup import (
-    PALE,
-    PRINTED,
-    Line,
-    Mark,
-    counted,
-    cut_note,
-    html_table,
-    html_text,
-    largest,
-    legend,
-    more_of,
-    paragraph,
-    shown,
-)
 from naively.explain.base import (
     MIXING,
     ClassPair,
@@ -90,9 +76,6 @@ class ExplainedTerms:
                 if place is not None and not filled[place] and all(e <= MARKED for _, e in spans):
                     by_term[place].append(spans)
         return by_term
-
-
-# ---- text explanation ----------------------------------------------------------------------------
 
 
 LISTED = 20  # number of listed terms, those with the largest log-odds
@@ -210,7 +193,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         others = {key: float(rest) if kind == self.rest_is else 0.0 for key, kind in kinds.items()}
         return {"terms": terms, **others, "unknown": self.unknown}
 
-    def marks(self, label: Label | None = None, against: Label | None = None) -> list[Mark]:
+    def marks(self, label: Label | None = None, against: Label | None = None) -> list[markup.Mark]:
         """Return (start, end, log-odds) of the marked parts of the text, in their order.
 
         The log-odds of a term are shared equally by its words, in all occurrences, so that the
@@ -254,7 +237,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         """Whether any term has several words."""
         return any(len(places) > 1 for occurrences in self.spans for places in occurrences)
 
-    def _joined(self, marks: list[Mark], odds: Float64) -> list[Mark]:
+    def _joined(self, marks: list[markup.Mark], odds: Float64) -> list[markup.Mark]:
         """Join the marks of phrases that have more evidence than each of their words.
 
         `odds` are the log-odds of one occurrence of each term, (T,).
@@ -299,10 +282,10 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         n_others = bool(self.rest.any()) + bool(self.prior.any())
         terms, others = lines[: len(lines) - n_others], lines[len(lines) - n_others :]
         rows = [
-            (shown(term), f"{count}" if count > 1 else "", odds)
+            (markup.shown(term), f"{count}" if count > 1 else "", odds)
             for term, count, odds in terms[:LISTED]
         ]
-        more = more_of(terms[LISTED:], "term")
+        more = markup.more_of(terms[LISTED:], "term")
         rest = closing([(name, "", odds) for name, _, odds in others])
         notes = [MIXED] * any(name == MIXING for name, *_ in rest)
         if self.unknown:
@@ -317,24 +300,24 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         n_runs = sum(term.startswith("'") for term in self.unknown)
         n_pairs = sum(" " in term for term in self.unknown if not term.startswith("'"))
         if not n_runs:
-            return counted(len(self.unknown), "term")
+            return markup.counted(len(self.unknown), "term")
         kinds = [
             (len(self.unknown) - n_runs - n_pairs, "word", "words"),
             (n_pairs, "pair of words", "pairs of words"),
             (n_runs, "character n-gram", "character n-grams"),
         ]
-        return ", ".join(counted(*kind) for kind in kinds if kind[0])
+        return ", ".join(markup.counted(*kind) for kind in kinds if kind[0])
 
     def _printed(
         self, pair: ClassPair, width: int, colours: bool, strongest: float | None = None
     ) -> list[RenderableType]:
         marks, listing = self.marks(*pair), self.listed(*pair)
-        strongest = strongest or largest(odds for _, _, odds in marks)
+        strongest = strongest or markup.largest(odds for _, _, odds in marks)
         renderables: list[RenderableType] = []
         if self.text.strip():
             text, length = marked(self.marked, marks, strongest, colours), len(self.text)
             renderables += [text.append("…") if length > SHOWN else text]
-            renderables += ["", note(cut_note(SHOWN, length))] * (length > SHOWN)
+            renderables += ["", note(markup.cut_note(SHOWN, length))] * (length > SHOWN)
             renderables += [note(SHARED)] * self.has_phrases
             faint = any(abs(odds) < CLEAR * strongest for *_, odds in marks)
             renderables += [note(UNMARKED)] * (faint and not colours)
@@ -349,25 +332,26 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
 
     def _html(self, pair: ClassPair, head: str, strongest: float | None) -> str:
         listing = self.listed(*pair)
-        text = html_text(self.marked, self.marks(*pair), strongest)
-        cut = cut_note(len(self.marked), len(self.text))
+        text = markup.html_text(self.marked, self.marks(*pair), strongest)
+        cut = markup.cut_note(len(self.marked), len(self.text))
         box = (
             "white-space:pre-wrap;overflow-wrap:anywhere;margin:.8em 0;padding:.6em 1em;"
             "border:1px solid rgba(128,128,128,.4);border-radius:.4em"
         )
         heads = "term", "count", "contribution"
-        rows = html_table(heads, listing.rows, listing.closing, self.total(*pair))
+        rows = markup.html_table(heads, listing.rows, listing.closing, self.total(*pair))
         return (
-            f'<div style="max-width:52em;line-height:1.6">{head}{legend(*pair)}'
+            f'<div style="max-width:52em;line-height:1.6">{head}{markup.legend(*pair)}'
             f'<div dir="auto" style="{box}">{text}{"…" * bool(cut)}</div>'
-            f"{paragraph(cut, PALE) * bool(cut)}{paragraph(SHARED, PALE) * self.has_phrases}"
-            f"{rows}{paragraph('; '.join(listing.notes), PALE)}</div>"
+            f"{markup.paragraph(cut, markup.PALE) * bool(cut)}"
+            f"{markup.paragraph(SHARED, markup.PALE) * self.has_phrases}"
+            f"{rows}{markup.paragraph('; '.join(listing.notes), markup.PALE)}</div>"
         )
 
 
-def closing(lines: list[Line]) -> list[Line]:
+def closing(lines: list[markup.Line]) -> list[markup.Line]:
     """Leave out lines that would print as 0."""
-    return [line for line in lines if not abs(line[2]) < PRINTED]
+    return [line for line in lines if not abs(line[2]) < markup.PRINTED]
 
 
 def _word(token: str) -> str:

@@ -349,9 +349,6 @@ def chosen(model: Model, features: Any) -> list[Shape]:
     return selected
 
 
-# ---- shapes --------------------------------------------------------------------------------------
-
-
 CLOSE = 10
 """Categories of an axis up to which labels are small; up to twice as many they are smaller."""
 SHARE, FAR = 0.995, 2.0

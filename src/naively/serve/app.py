@@ -102,9 +102,6 @@ def run(app: Guard, opened: socket.socket, ready: Callable[[], None]) -> None:
         signal.signal(signal.SIGTERM, handler)
 
 
-# ---- app -----------------------------------------------------------------------------------------
-
-
 ABOUT = """Rows are JSON or an Arrow stream (`application/vnd.apache.arrow.stream`); with that as
 `Accept`, predictions are one too. Cells are numbers, text, truth values and null. Each answer is of
 one state of the model, whose number is in it, and in the header `Naively-State`. Errors have what

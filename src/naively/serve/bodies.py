@@ -70,9 +70,6 @@ def _columns_of(numbers: Float64) -> list[list[bytes]]:
     return [encoded[c :: numbers.shape[1]] for c in range(numbers.shape[1])]
 
 
-# ---- bodies --------------------------------------------------------------------------------------
-
-
 JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
 CELLS = 10_000_000  # cells of a table, at most: rows in JSON can be short where the table is wide
 QUICK = 1 << 20

@@ -133,9 +133,6 @@ class Direct:
         await response(scope, receive, send)
 
 
-# ---- service -------------------------------------------------------------------------------------
-
-
 SMALL = 1 << 14
 """Bytes of a request that is answered on the event loop; larger ones go to another thread."""
 LARGE = 8  # memory for bodies, as a multiple of the largest body

@@ -134,9 +134,6 @@ class Changer:
         return NeverLearnedError(row, problems[row])
 
 
-# ---- state ---------------------------------------------------------------------------------------
-
-
 SPARE = workers(-2)  # all processors but one, which is left for requests
 
 

@@ -102,9 +102,6 @@ def _end(request: PredictRequest, result: AnswerAndWarnings | Exception) -> None
         request.future.set_result(result)
 
 
-# ---- writer --------------------------------------------------------------------------------------
-
-
 WAITING = 256  # changes that may wait; further ones are refused with status 503
 KEPT = 10_000  # idempotency keys that are remembered, so that repeated requests are applied once
 BROKEN = "the disk does not take changes"

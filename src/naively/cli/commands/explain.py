@@ -104,9 +104,7 @@ def explain(
     elif ranges.is_short:
         explanations.printed(explanation)
         if row is None:
-            terminal.remark(
-                terminal.console(),
-                ["row 1 by default: --row 3, --row 1-300 or --row all selects others"],
-            )
+            hint = "row 1 by default: --row 3, --row 1-300 or --row all selects others"
+            terminal.console().print(terminal.note(hint))
     else:
         explanations.in_brief(explanation)

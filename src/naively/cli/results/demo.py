@@ -101,9 +101,6 @@ def make_credit(rows: int = 1000, seed: int = 0) -> pa.Table:
     return pa.table(columns)
 
 
-# ---- demo ----------------------------------------------------------------------------------------
-
-
 NEW_SEED, NEW, REFUSED = 22, 10, 5
 """Seed and number of the applications, and the one that is explained, counted from 1."""
 FORGOTTEN = 17  # the training row that is forgotten, counted from 1

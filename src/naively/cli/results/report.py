@@ -342,9 +342,6 @@ def _marked(text: str, marks: Any, strongest: float, flip: bool) -> str:
     return html_text(text[:MARKED], shown, widest, flip) + " …" * (len(text) > MARKED)
 
 
-# ---- report --------------------------------------------------------------------------------------
-
-
 FEATURES, PAIRS, LISTED = 40, 12, 200
 """Features and interactions that are drawn, and features that are listed, at most."""
 TERMS, CLASSES = 20, 12  # terms of a class, and classes whose terms are shown, at most

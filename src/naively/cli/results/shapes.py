@@ -76,9 +76,6 @@ def _curve(
     return smoothing_curve(*k_fold(rows, FOLDS, workers(None)), ALPHAS, readings)
 
 
-# ---- shapes --------------------------------------------------------------------------------------
-
-
 WITH_INTERACTIONS = "mean over the training rows, with a share of each interaction"
 LINES = 100  # cells of a block that are printed, at most: those with the most rows
 BLOCKS = 9  # blocks of a picture, unless columns are named

@@ -162,9 +162,6 @@ def level_text(level: object) -> str:
     return number(float(level)) if isinstance(level, float | np.floating) else str(level)
 
 
-# ---- comparison of features ----------------------------------------------------------------------
-
-
 WORDS = 10  # words to report, at most
 LARGE = 1e60  # numbers are clipped to this size, so that their squares do not overflow
 

@@ -17,16 +17,9 @@ from naively.core.issues import Invalid
 from naively.core.labels import Labels
 from naively.core.markup import as_missing, counted
 from naively.core.workers import Workers
+from naively.evaluation.drift import two_samples as test
 from naively.evaluation.drift.columns import ColumnDrift, Compared, compared, percent
 from naively.evaluation.drift.marginals import Cells, Marginal, Terms, marginals
-from naively.evaluation.drift.two_samples import (
-    EXPECTED,
-    LEAST,
-    LEAST_ROWS,
-    holm,
-    is_normal,
-    of_rises,
-)
 from naively.evaluation.folds import alike
 from naively.explain.rendering import rounded
 from naively.families.text.distinct import repeated_part
@@ -127,8 +120,8 @@ def column_notes(drift: Drift) -> list[str]:
     )
     if drift.untested:
         lines.append(
-            f"too few rows: two categories or ranges need {EXPECTED:g} expected rows each, a mean "
-            f"{LEAST} rows, texts {LEAST_ROWS}"
+            f"too few rows: two categories or ranges need {test.EXPECTED:g} expected rows each, a "
+            f"mean {test.LEAST} rows, texts {test.LEAST_ROWS}"
         )
     for column in drift.columns:
         if column.unseen and column.adjusted < drift.level:
@@ -176,8 +169,8 @@ def word_notes(column: ColumnDrift) -> list[str]:
 def row_sentence(drift: Drift) -> str:
     """One sentence: the mean log-likelihood of the new rows."""
     row = drift.row
-    if smaller_sample(drift)[0] < LEAST:
-        return f"likelihood of the rows: not tested, as this needs {LEAST} rows or more"
+    if smaller_sample(drift)[0] < test.LEAST:
+        return f"likelihood of the rows: not tested, as this needs {test.LEAST} rows or more"
     if math.isnan(row.lower):
         return ""
     direction = "below" if row.lower >= 0 else "above"
@@ -244,9 +237,9 @@ def share_notes(drift: Drift) -> list[str]:
     if share.unknown_labels:
         rows = counted(share.unknown_labels, "label")
         lines.append(f"{rows} of the new rows: not a class of the model")
-    few = smaller_sample(drift)[0] < LEAST
+    few = smaller_sample(drift)[0] < test.LEAST
     if few or (not share.method and len(share.classes) > 1):
-        reason = f"this needs {LEAST} rows or more" if few else "the features are too skewed"
+        reason = f"this needs {test.LEAST} rows or more" if few else "the features are too skewed"
         return [*lines, f"label shift: neither estimated nor tested, as {reason}"]
     no_evidence = "; no evidence of a change" * (drift.share_p >= drift.level)
     lines.append(
@@ -278,9 +271,6 @@ def p_in_words(p: float) -> str:
 
 def _share(value: float) -> str:
     return "·" if math.isnan(value) else percent(value)
-
-
-# ---- drift ---------------------------------------------------------------------------------------
 
 
 LISTED, REASONS = 5, 3  # least probable rows to list, and features to name for each
@@ -346,11 +336,11 @@ def rows_drift(
     total = np.sum([values for _, values in rarities], axis=0)
     rarest = np.argsort(-total, kind="stable")[:LISTED].tolist() if rarities else []
     unlikely = [_unlikely(i, rarities, float(total[i]), int(at[i])) for i in rarest]
-    if not surprises or min(len(at), n) < LEAST:
+    if not surprises or min(len(at), n) < test.LEAST:
         return RowDrift(len(surprises), math.nan, math.nan, math.nan, unlikely)
     above = np.sum([values - excess for values, excess in surprises], axis=0)
     error = float(above.std(ddof=1)) * math.sqrt(1 / len(at) + 1 / n)
-    mean, p = float(above.mean()), of_rises(above, n, 0.0)
+    mean, p = float(above.mean()), test.of_rises(above, n, 0.0)
     return RowDrift(len(surprises), mean, error, p, unlikely)
 
 
@@ -437,7 +427,7 @@ def shares(
     if classes > 1:
         estimated, error, p = by_means(evidence, means, weight)
         method = "means" if not np.isnan(estimated).any() else ""
-    enough = min(len(log_p), weight.sum()) >= LEAST
+    enough = min(len(log_p), weight.sum()) >= test.LEAST
     if posterior.parameters.out_of_fold is not None and classes > 1 and enough:
         with np.errstate(invalid="ignore"):
             odds = log_p - posterior.log_prior
@@ -496,7 +486,7 @@ def by_means(evidence: Float64, means: Float64, weight: Float64) -> tuple[Float6
     if not np.isfinite(size).all() or size.min() <= 1e-9 * size.max():
         return unknown, unknown, math.nan
     by_row = deviations @ precision @ steps @ np.linalg.inv(information)
-    if not all(is_normal(summand, n) for summand in by_row.T):
+    if not all(test.is_normal(summand, n) for summand in by_row.T):
         return unknown, unknown, math.nan
     shifts = by_row.mean(axis=0)
     covariance = np.linalg.inv(information) * (1.0 / m + 1.0 / n)
@@ -512,9 +502,6 @@ def by_means(evidence: Float64, means: Float64, weight: Float64) -> tuple[Float6
         shares = optimize.nnls(np.vstack([root @ means.T, np.full(classes, HEAVY)]), to_explain)[0]
         shares /= shares.sum()
     return shares, error, p
-
-
-# ---- drift ---------------------------------------------------------------------------------------
 
 
 LEVEL = 0.01
@@ -686,7 +673,9 @@ def examine(
     log_p = posterior.log_proba(model.schema.rows(parts, len(distinct)), workers)
     truth = np.empty(0, np.int64) if truth is None else truth
     share = shares(posterior, weight * scale, evidence, means, log_p, columns, truth)
-    p = holm(np.array([*(column.drift.p_value for column in columns), row.p_value, share.p_value]))
+    p = test.holm(
+        np.array([*(column.drift.p_value for column in columns), row.p_value, share.p_value])
+    )
     drifts = [
         replace(column.drift, adjusted=q) for column, q in zip(columns, p.tolist(), strict=False)
     ]
