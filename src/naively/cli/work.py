@@ -67,7 +67,8 @@ def odd_labels(model: Model) -> Iterator[str]:
     if weights.sum() == model.rows and 0 < len(once) < len(names):
         have = "classes {} have a single row each" if once[1:] else "class {} has a single row"
         yield f"{have.format(few(once))}: if this is a typing error, correct the label"
-    if (label_list := _several(names)) and _has_texts(model):
+    texts = (block.family.summary.of_texts or p.has_texts for block, p in model.posterior().blocks)
+    if (label_list := _several(names)) and any(texts):
         yield (
             f"labels such as {clean(label_list)!r} name several that are labels themselves: with "
             "--multilabel a text has any number of them"
@@ -83,13 +84,6 @@ def _several(names: list[str]) -> str | None:
             if len(parts) > 1 and labels.issuperset(parts):
                 return name
     return None
-
-
-def _has_texts(model: Model) -> bool:
-    blocks = model.posterior().blocks
-    return any(
-        block.family.summary.of_texts or parameters.has_texts for block, parameters in blocks
-    )
 
 
 # ---- training scores -----------------------------------------------------------------------------

@@ -120,11 +120,6 @@ def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str, rows: 
     )
 
 
-def rows_each(value: float) -> str:
-    """Format rows per parameter."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
-
-
 FOLDS = 5
 SHOWN = 10  # pairs, by default
 LISTED = 10  # columns to name, at most
@@ -411,7 +406,9 @@ def rung_rows(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
     naive = verdict(diagnosis.rungs).naive
     rows: list[tuple[str, ...]] = []
     for rung in diagnosis.rungs:
-        first_cells = (rung.name, magnitude(rung.parameters), rows_each(rung.rows_per_parameter))
+        share = rung.rows_per_parameter
+        each = f"{share:,.0f}" if share >= 100 else f"{share:.2g}"
+        first_cells = (rung.name, magnitude(rung.parameters), each)
         if rung.reason:
             rows.append((*first_cells, "·", "·", "·"))
             continue

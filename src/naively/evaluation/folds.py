@@ -124,17 +124,13 @@ def _columns(schema: Schema, X: Data, rows: Int64) -> Iterator[tuple[Int64, Leve
             continue
         columns = np.arange(block_rows.shape[1])
         if len(columns) > COMPARED:
-            step = -(-len(columns) // COMPARED)
-            columns = _fullest(block_rows) if is_sparse(block_rows) else columns[::step]
+            columns = columns[:: -(-len(columns) // COMPARED)]
+            if is_sparse(block_rows):  # those with the most stored values
+                counts = np.bincount(block_rows.indices, minlength=block_rows.shape[1])
+                columns = np.sort(np.argsort(-counts, kind="stable")[:COMPARED])
         cells = block_rows[:, columns]
         cells = cells if isinstance(cells, Encoded) else encoded(cells)
         yield from zip(cells.codes.T.astype(np.int64), cells.levels, strict=True)
-
-
-def _fullest(X: Any) -> Int64:
-    """The columns of a CSR matrix with the most stored values."""
-    counts = np.bincount(X.indices, minlength=X.shape[1])
-    return np.sort(np.argsort(-counts, kind="stable")[:COMPARED])
 
 
 def assign_equal_rows(keys: UInt64, codes: Int64) -> Int64:

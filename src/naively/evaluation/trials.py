@@ -255,7 +255,9 @@ class Sums:
         start = time.perf_counter()
         self.part = part
         X, _ = encode_part(part, trial.rows.table, trial.rule)
-        self.X = _numbered(X) if part.summary.takes == "levels" else X
+        self.X = X
+        if part.summary.takes == "levels":  # numbers are compared faster than the texts of levels
+            self.X = Encoded(X.codes, [np.arange(float(len(levels))) for levels in X.levels])
         self.classes = np.arange(len(trial.rows.classes))
         self.parts: list[Statistics] = []
         self.too_large = False
@@ -415,8 +417,3 @@ def _too_many(rung: Rung) -> str:
     if rung.free is None or rung.free <= MOST or not rung.blocks[0].family.may_be_singular:
         return ""
     return f"not tried: more than {MOST:,} parameters"
-
-
-def _numbered(part: Encoded) -> Encoded:
-    """Replace the texts of levels by numbers, which are faster to compare."""
-    return Encoded(part.codes, [np.arange(float(len(levels))) for levels in part.levels])

@@ -128,12 +128,13 @@ class RequestColumns:
             if name not in names:
                 unknown = [name for name in names if name not in self.schema.why]
                 column = hinted([name], unknown)
-                _refuse(f"{SOURCE} has no column {column}: send it with the {role} of each row")
+                problem = f"{SOURCE} has no column {column}"
+                raise RefusedError(422, f"{problem}: send it with the {role} of each row")
         features = [name for name in names if name not in self.labels]
         try:
             issues = column_issues(self.schema, self.target, features, SOURCE, self.unvaried)
         except NoColumnsError as error:
-            _refuse(str(error))
+            raise RefusedError(422, str(error)) from None
         return [str(issue) for issue in issues]
 
 
@@ -205,7 +206,7 @@ def _of_texts(
         request_columns.refuse('"texts" and "labels" must be lists')
     if labels is not None and len(labels) != len(texts):
         sizes = f"{counted(len(texts), 'text')}, but {counted(len(labels), 'label')}"
-        _refuse(f"{sizes}: send one label for each text")
+        raise RefusedError(422, f"{sizes}: send one label for each text")
     _check_size(len(texts), 1, limits)
     for i, text in enumerate(texts):
         if not isinstance(text, str | None):
@@ -231,10 +232,8 @@ def _column(name: str, cells: list[Any]) -> pa.Array:
     kinds = {*map(type, cells)}
     if kinds & {dict, list}:
         i = next(i for i, cell in enumerate(cells) if isinstance(cell, dict | list))
-        _refuse(
-            f"row {i + 1}, column {name!r}: {_kind(cells[i])} cannot be a value; send a "
-            "string, a number, true, false or null"
-        )
+        problem = f"row {i + 1}, column {name!r}: {_kind(cells[i])} cannot be a value"
+        raise RefusedError(422, f"{problem}; send a string, a number, true, false or null")
     value_kinds = kinds - {type(None)}
     if len(value_kinds) == 1 and (kind := PLAIN.get(value_kinds.pop())) is not None:
         with suppress(pa.ArrowException, ValueError):  # an unpaired surrogate
@@ -288,7 +287,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         duplicate = next(name for name in names if names.count(name) > 1)
-        _refuse(f"an object has the key {brief(duplicate)} twice: send each column once")
+        problem = f"an object has the key {brief(duplicate)} twice"
+        raise RefusedError(422, f"{problem}: send each column once")
     return members
 
 
@@ -299,7 +299,3 @@ def _no_number(text: str) -> NoReturn:
 def _kind(value: Any) -> str:
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
     return "null" if value is None else names.get(type(value), "a number")
-
-
-def _refuse(message: str) -> NoReturn:
-    raise RefusedError(422, message)

@@ -109,9 +109,14 @@ def looked_at(saved: Saved, source: Opened) -> TableResults:
     is_training = False
     if spec is not None and (answers.truth > -2).any():
         is_training = _equal(saved.model, spec, tables)
-        result.quality = (
-            _cross_validated(saved.model, kept, spec) if is_training else None
-        ) or _compared(model, answers, name, is_training)
+        evaluation = None
+        if is_training:
+            ranked = _ranked(saved.model)
+            evaluation = work.cross_validated("the table", saved.model, kept, spec, ranked)
+        if evaluation is None:
+            result.quality = _compared(model, answers, name, is_training)
+        else:
+            result.quality = quality_of(evaluation, saved.model)
         if not is_training and ROWS <= rows <= model.rows:
             caveat = "The first rows; if they are training rows, expect worse scores on others."
             result.quality = replace(result.quality, notes=[*result.quality.notes, caveat])
@@ -151,12 +156,6 @@ def _equal(model: Model, spec: TrainingSpec, tables: list[pa.Table]) -> bool:
         return reduce(merge, (summarise(plan, table) for table in tables)) == model
     except ValueError:  # they do not fit the model
         return False
-
-
-def _cross_validated(model: Model, sample: RowSample, spec: TrainingSpec) -> Quality | None:
-    """Cross-validation scores on the training rows; None if they cannot be computed."""
-    evaluation = work.cross_validated("the table", model, sample, spec, _ranked(model))
-    return None if evaluation is None else quality_of(evaluation, model)
 
 
 def quality_of(scores: Scores, model: Model) -> Quality:
