@@ -82,6 +82,21 @@ class Example:
 
 
 @dataclass
+class TableResults:
+    """The results on the rows of a table."""
+
+    quality: Quality | None = None  # scores; None if not known
+    unknown: str = ""  # why there are no scores
+    # explained rows
+    examples: list[Example] = field(default_factory=list)
+    mistakes: list[Example] = field(default_factory=list)
+    examples_note: str = ""
+    mistakes_note: str = ""
+    # the values of the first example, by column
+    first: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
 class Report:
     """All data of the page."""
 
@@ -104,12 +119,7 @@ class Report:
     left_out: Table | None
     # categorical columns that may be meant as numeric or date, with their values
     misread: Table | None = None
-    # examples, mistakes: explained rows
-    examples: list[Example] = field(default_factory=list)
-    mistakes: list[Example] = field(default_factory=list)
-    # examples_note, mistakes_note: which rows these are
-    examples_note: str = ""
-    mistakes_note: str = ""
+    rows: TableResults = field(default_factory=TableResults)
     # columns of the form to try a row, as JSON; None if there is no form
     form: list[dict[str, Any]] | None = None
     numbers: dict[str, Any] | None = None  # parameters of the model, for the form

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from naively.pooling.blocks.shapes import Shape, drawable
 from naively.predictor import Predictor
 from naively.rendering import Table, clean, joined, number
 from naively.report import pictures
-from naively.report.facts import Example, Picture, Quality, Reason, Report
+from naively.report.facts import Example, Picture, Quality, Reason, Report, TableResults
 from naively.serve.page import form
 from naively.serve.state import State
 from naively.storage.model_files import Saved
@@ -49,21 +49,6 @@ ROWS = 200_000  # rows of a table that are used, at most: the first ones
 EXAMPLES, MISTAKES, REASONS = 4, 6, 10
 MARKED = 3000  # characters of a text that are shown, at most
 CONFUSED = 12  # classes up to which a confusion matrix is shown
-
-
-@dataclass
-class TableResults:
-    """The results on the rows of a table."""
-
-    quality: Quality | None = None  # scores; None if not known
-    unknown: str = ""  # why there are no scores
-    # examples, mistakes: explained rows
-    examples: list[Example] = field(default_factory=list)
-    mistakes: list[Example] = field(default_factory=list)
-    examples_note: str = ""
-    mistakes_note: str = ""
-    # the values of the first example, by column
-    first: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -384,10 +369,7 @@ def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
         missing=_missing(summary),
         left_out=_listed("Left out", "why", summary.left_out),
         misread=_listed("Not read as numbers or dates", "holds", summary.misread),
-        examples=looked.examples,
-        mistakes=looked.mistakes,
-        examples_note=looked.examples_note,
-        mistakes_note=looked.mistakes_note,
+        rows=looked,
         form=None if numbers is None else fields(model, summary.left_out, looked),
         numbers=numbers,
         prior=name_of_prior(model.posterior().has_bias),
