@@ -47,9 +47,8 @@ class LevelCut:
         """Make bins of text; if all are booleans, other spellings (1 and true) share their bins."""
         bin_of = dict(zip(levels, bins.tolist(), strict=True))
         bin_of |= {name: bin_of[level] for name, level in twins(levels).items() if level in bin_of}
-        return cls(
-            column, [*bin_of], np.array([*bin_of.values()], np.int64), other, missing, endless
-        )
+        bins = np.array([*bin_of.values()], np.int64)
+        return cls(column, [*bin_of], bins, other, missing, endless)
 
 
 @dataclass(frozen=True)

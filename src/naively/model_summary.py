@@ -468,10 +468,8 @@ def _evidence(model: Model) -> Evidences | None:
     if evidence is None:
         return None
     place = {name: k for k, name in enumerate(model.schema.ordered)}
-    blocks = [
-        replace(block, names=sorted(block.names, key=place.__getitem__))
-        for block in evidence.blocks
-    ]
+    order = place.__getitem__
+    blocks = [replace(block, names=sorted(block.names, key=order)) for block in evidence.blocks]
     return replace(evidence, blocks=blocks)
 
 

@@ -115,9 +115,7 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
             "place of alpha=0, in --alpha, the family of the feature, or the estimator in Python"
         )
     if constant := [item for item in summary.features if item.constant_in]:
-        places = [
-            f"{clean(item.name, 24)} in class {_listed(item.constant_in)}" for item in constant
-        ]
+        places = [f"{clean(x.name, 24)} in class {_listed(x.constant_in)}" for x in constant]
         notes.append(
             f"constant: {_listed(places, 80)}; other values are all but impossible there; to widen "
             "the bell curve: gaussian(alpha=1), or GaussianNB(alpha=1) in Python"
@@ -362,9 +360,8 @@ def leaks(summary: ModelSummary) -> list[str]:
     lines = []
     for feature in features[:LEAKS]:
         information = min(feature.information or 0.0, entropy)
-        bits, of_bits = (
-            f"{b:.2f}" if entropy >= 0.1 else f"{b:.2g}" for b in (information, entropy)
-        )
+        form = ".2f" if entropy >= 0.1 else ".2g"
+        bits, of_bits = f"{information:{form}}", f"{entropy:{form}}"
         text = f"feature {clean(feature.name, 24)} alone almost determines the class"
         lines.append(f"{text} ({bits} of {of_bits} bits)")
     if len(features) > LEAKS:

@@ -122,9 +122,8 @@ def _read(session: Any, data: Sequence[str], format: str | None) -> tuple[Any, b
         return session.read.json(paths), False
     if kind in ("csv", "tsv"):
         sep = "," if kind == "csv" else "\t"
-        return session.read.csv(
-            paths, sep=sep, header=True, quote='"', escape='"', mode="FAILFAST"
-        ), True
+        quoting = {"quote": '"', "escape": '"', "mode": "FAILFAST"}
+        return session.read.csv(paths, sep=sep, header=True, **quoting), True
     raise UsageError(f"--engine reads csv, tsv, jsonl and parquet, not {kind}")
 
 

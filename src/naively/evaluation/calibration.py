@@ -96,11 +96,8 @@ def by_probability(
     levels, inverse = np.unique(chance, return_inverse=True)
     size = len(levels)
     event_weights = None if weights is None else weights[happened]
-    return (
-        levels,
-        np.bincount(inverse, weights, size),
-        np.bincount(inverse[happened], event_weights, size),
-    )
+    counts = np.bincount(inverse, weights, size)
+    return levels, counts, np.bincount(inverse[happened], event_weights, size)
 
 
 def temperature_scale(decisions: Float64, codes: Int64, weights: Float64) -> float:
@@ -121,9 +118,8 @@ def temperature_scale(decisions: Float64, codes: Int64, weights: Float64) -> flo
         return 1.0
     n, classes = decisions.shape
     class_weights = np.bincount(codes, weights, classes)[codes] + 1.0
-    target = np.repeat(
-        (1.0 / (class_weights + 1.0) / (classes - 1))[:, np.newaxis], classes, axis=1
-    )
+    other_class = 1.0 / (class_weights + 1.0) / (classes - 1)
+    target = np.repeat(other_class[:, np.newaxis], classes, axis=1)
     target[np.arange(n), codes] = class_weights / (class_weights + 1.0)
     target *= weights[:, np.newaxis]
 

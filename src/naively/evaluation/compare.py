@@ -246,9 +246,8 @@ def examine(
     schema = infer(options, rows.table, (rows.classes, rows.codes)).varying
     schema.check_any("compare")
     train_sizes = sizes or growing(rows.codes, folds)
-    splits = Splits(
-        rows.codes, folds, train_sizes, seed, not sizes, alike_of(schema, rows), rows.split
-    )
+    duplicates = alike_of(schema, rows)
+    splits = Splits(rows.codes, folds, train_sizes, seed, not sizes, duplicates, rows.split)
     trial = Trial(rows, schema, splits, workers(None))
     pooled = weighed(options, rows, schema)
     rungs = ladder(schema, *kinds(schema, options, rows), len(rows.classes), pooled)
@@ -402,9 +401,8 @@ def _verdict(candidates: Sequence[Candidate]) -> Verdict | None:
     }  # fmt: skip
     prior = next(model for model in trained if model.kind == "prior")
     naive = [model for model in trained if model.kind == "naive"]
-    baseline = next(
-        (model for model in naive if model.name == "naive Bayes"), next(iter(naive), prior)
-    )
+    plain = (model for model in naive if model.name == "naive Bayes")
+    baseline = next(plain, next(iter(naive), prior))
     return Verdict([*results.values()], results[prior.name], results[baseline.name])
 
 

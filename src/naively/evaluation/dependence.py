@@ -222,9 +222,8 @@ def of_both(x: Int64, size: int, Z: Float64, codes: Int64, classes: int) -> Evid
             total = square - sums.sum(axis=0) ** 2 / n
         vary = (n_levels > 1) & (total > ZERO * n)
         freedom = np.where(vary, n_levels - 1, 0)
-        class_g, expected_g = _explained(
-            n, np.where(vary, within / np.where(vary, total, 1.0), 1.0), freedom
-        )
+        rest = np.where(vary, within / np.where(vary, total, 1.0), 1.0)
+        class_g, expected_g = _explained(n, rest, freedom)
         rows, g, mean, dof = rows + n, g + class_g, mean + expected_g, dof + freedom
         most += 2.0 * (xlogy(n, n) - xlogy(count, count).sum(axis=0))
     return Evidence(rows, g, mean, dof, most)
@@ -394,9 +393,8 @@ def features(schema: Schema, table: pa.Table) -> tuple[list[Feature], dict[str, 
             elif part.summary.takes == "truths":
                 x, threshold = data[:, k], part.summary.threshold
                 cutoff = 0.5 if threshold is None else threshold
-                by_name[name] = Feature(
-                    name, np.where(np.isnan(x), 2, x > cutoff).astype(np.int64), 2
-                )
+                truths = np.where(np.isnan(x), 2, x > cutoff).astype(np.int64)
+                by_name[name] = Feature(name, truths, 2)
             else:
                 by_name[name] = Feature(name, np.ascontiguousarray(data[:, k]))
     return [by_name[name] for name in schema.ordered if name in by_name], invalid
@@ -441,10 +439,8 @@ def pairs(features: Sequence[Feature], codes: Int64, classes: int) -> list[Colum
 
 def _all(features: Sequence[Feature], codes: Int64, classes: int) -> list[Evidence]:
     """The evidence of each pair: numeric columns at once, categorical columns one by one."""
-    numbers = {
-        feature: k
-        for k, feature in enumerate(feature for feature in features if not feature.levels)
-    }
+    numeric = [feature for feature in features if not feature.levels]
+    numbers = {feature: k for k, feature in enumerate(numeric)}
     X = np.empty((len(codes), len(numbers)))
     for feature, k in numbers.items():
         X[:, k] = feature.values

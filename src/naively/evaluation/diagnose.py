@@ -195,9 +195,8 @@ class Diagnosis(Report):
         sentences = [f"{key}: {text}." for key, text in self.verdict.items()]
         if self.apart:
             sentences.append(f"{AUTO} was not tried, as {self.apart}.")
-        return " ".join(
-            [self.assumption, *(sentence[0].upper() + sentence[1:] for sentence in sentences)]
-        )
+        sentences = [sentence[0].upper() + sentence[1:] for sentence in sentences]
+        return " ".join([self.assumption, *sentences])
 
     @property
     def advised(self) -> RungResult:

@@ -443,9 +443,7 @@ class Folds:
                 model, X = self._model_and_test(split, test, met_only)
                 if not len(model.classes):
                     raise ValueError("there are no training rows")
-                return [
-                    answer(self._scored(model, reading, test, X, inner)) for reading in readings
-                ]
+                return [answer(self._scored(model, how, test, X, inner)) for how in readings]
             except InvalidValueError as error:
                 raise self._placed(error, test) from None
             except ValueError as error:
@@ -502,9 +500,7 @@ def _read(available: Schema, other: Schema, wholes: list[Any]) -> list[Any]:
         return wholes
     selected = []
     for part in other.parts:
-        k = next(
-            (k for k, candidate in enumerate(available.parts) if serves(candidate, part)), None
-        )
+        k = next((k for k, other in enumerate(available.parts) if serves(other, part)), None)
         if k is None:
             raise ValueError(
                 "settings must not change what is counted of the columns, as these do of "
@@ -544,9 +540,8 @@ def k_fold(
         return Folds(rows, learned, workers, whole), tests
     fold = assign_folds(rows.blank.schema, rows.X, codes, rows.weights, count)
     learned = np.arange(fold.max(initial=-1) + 1)[:, np.newaxis] != fold
-    return Folds(rows, learned, workers, whole), [
-        np.flatnonzero(~in_training) for in_training in learned
-    ]
+    tests = [np.flatnonzero(~in_training) for in_training in learned]
+    return Folds(rows, learned, workers, whole), tests
 
 
 def distinct_columns(table: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[Int64, ...]]:

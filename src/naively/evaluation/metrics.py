@@ -257,9 +257,8 @@ class Ranking:
 
     def _decision(self, threshold: float, count: int) -> Decision:
         """Flag the rows with the `count` highest distinct probabilities."""
-        flagged, caught = (
-            np.append(0, totals)[count].item() for totals in (self.flagged, self.caught)
-        )
+        totals = self.flagged, self.caught
+        flagged, caught = (np.append(0, total)[count].item() for total in totals)
         return Decision(threshold, self.positives, flagged, caught)
 
 
@@ -377,9 +376,8 @@ class Scores:
         """Flag the rows that the model predicts as the positive class."""
         positive = self.positive
         rows, n_flagged = self.confusion[positive].sum(), self.confusion[:, positive].sum()
-        return Decision(
-            None, rows.item(), n_flagged.item(), self.confusion[positive, positive].item()
-        )
+        caught = self.confusion[positive, positive].item()
+        return Decision(None, rows.item(), n_flagged.item(), caught)
 
     def as_json(self) -> dict[str, Any]:
         """All scores as JSON values, without those that are not known."""
@@ -538,9 +536,8 @@ class Tally:
             return math.nan if sums[infinite] > 0 else math.sqrt(_ratio(variance[of], present[of]))
 
         class_rows = counts[:-1].sum(axis=1)
-        most_frequent = (
-            class_rows.argmax() if self.majority is None and len(class_rows) else self.majority
-        )
+        has_majority = self.majority is not None or not len(class_rows)
+        most_frequent = self.majority if has_majority else class_rows.argmax()
         return Scores(
             rows=_plain(rows),
             unknown=_plain(rows - sums[SEEN]),
@@ -585,9 +582,8 @@ class RuleScores(NamedTuple):
         rows, left_open, decided = counts.sum(), counts[:, -1].sum(), counts[:-1, :-1]
         cost = math.nan if costs is None else math.fsum((costs * decided).ravel())
         hits = np.diag(decided).sum()
-        return cls(
-            _ratio(left_open, rows), _ratio(hits, rows - left_open), _ratio(cost, decided.sum())
-        )
+        accuracy, mean_cost = _ratio(hits, rows - left_open), _ratio(cost, decided.sum())
+        return cls(_ratio(left_open, rows), accuracy, mean_cost)
 
 
 class RuleTally:
@@ -615,9 +611,8 @@ class RuleTally:
 
     def scores(self) -> dict[str, RuleScores]:
         """Scores of each rule."""
-        return {
-            name: RuleScores.of(counts, self.rule.costs) for name, counts in self.counts.items()
-        }
+        costs = self.rule.costs
+        return {name: RuleScores.of(counts, costs) for name, counts in self.counts.items()}
 
 
 # ---- multilabel ----------------------------------------------------------------------------------
@@ -745,9 +740,8 @@ def margin(more: Float64, less: Float64) -> Margin:
         differences = differences[~np.isnan(differences)]
         if len(differences) < 2:
             return Margin(0.0, math.inf)
-        return Margin(
-            float(differences.mean()), float(differences.std(ddof=1) / math.sqrt(len(differences)))
-        )
+        error = differences.std(ddof=1) / math.sqrt(len(differences))
+        return Margin(float(differences.mean()), float(error))
 
 
 def clearly_less(less: Float64, more: Float64) -> bool:

@@ -164,9 +164,8 @@ def unweighed(options: ColumnOptions, rows: LabelledRows, rule: Schema) -> str |
     With more than 200 columns, screening all pairs in each fold would take too long. `TextNB` is
     the default model of documents alone.
     """
-    with_family = [
-        name for name, family in options.families.items() if family not in ("skip", Text())
-    ]
+    plain = ("skip", Text())
+    with_family = [name for name, family in options.families.items() if family not in plain]
     if rows.table.num_columns > WIDE:
         return f"there are more than {WIDE} columns"
     if not rule.blocks[1:] and (reason := has_text(rule)):
@@ -260,15 +259,12 @@ def _of_text(rule: Schema) -> list[Rung]:
             continue
         words = [block for block in blocks if _is_text(block)]
         column_options = {block.names[0]: _changed_options(block.family) for block in words}
-        code = ", ".join(
-            f"{column!r}: {_code('Text', options)}" for column, options in column_options.items()
-        )
+        pairs = column_options.items()
+        code = ", ".join(f"{column!r}: {_code('Text', options)}" for column, options in pairs)
         use = f"NaiveBayes(columns={{{code}}})"
         if len(blocks) == 1:
             use = text_code(words[0].family)
-        families = (
-            f"{column}={_code('text', options)}" for column, options in column_options.items()
-        )
+        families = (f"{column}={_code('text', options)}" for column, options in pairs)
         option = " ".join(f'--columns "{family}"' for family in families)
         rungs.append(Rung(name, use, option, blocks))
     return rungs

@@ -158,9 +158,8 @@ class Reservoir:
     def add(self, table: pa.Table, draws: Float64) -> None:
         """Add the rows whose numbers are below the threshold."""
         selected = draws < self.threshold
-        self.held.add(
-            table if selected.all() else table.filter(pa.array(selected)), draws[selected]
-        )
+        rows = table if selected.all() else table.filter(pa.array(selected))
+        self.held.add(rows, draws[selected])
         if self.held.rows > 2 * self.limit:
             self.cut()
 
@@ -272,9 +271,8 @@ def _of_any(
         return of_table(pa.table({TEXTS[0]: to_array(X)}), y, seed, missing), TEXTS
     if not isinstance(y, str):
         raise ValueError("name the column of a file that has the labels")
-    source = stream or open_source(
-        [str(path) for path in X] if is_list_of_paths else X, missing=missing
-    )
+    places = [str(path) for path in X] if is_list_of_paths else X
+    source = stream or open_source(places, missing=missing)
     if y not in source.names:
         raise ValueError(no_column(y, source.names))
     return of_stream(source.tasks(), y, missing, seed, workers(None).count), source.texts
@@ -320,9 +318,8 @@ def of_table(X: Any, y: Any, seed: int, missing: Collection[str]) -> LabelledRow
     labelled_rows = np.flatnonzero(codes < len(classes))
     total, limit = len(labelled_rows), _limit(table)
     if total > limit:
-        labelled_rows = np.sort(
-            np.random.default_rng(seed).choice(labelled_rows, limit, replace=False)
-        )
+        generator = np.random.default_rng(seed)
+        labelled_rows = np.sort(generator.choice(labelled_rows, limit, replace=False))
     if len(labelled_rows) < table.num_rows:
         table = table.take(pa.array(labelled_rows))
     return _checked(table, (classes, codes[labelled_rows]), total, len(codes) - total, target)

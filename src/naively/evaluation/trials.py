@@ -98,9 +98,7 @@ class Splits:
         alike, self.parts = distinct_columns(first_size)
         self.tests = tuple(tests)
         indices = range(len(self.sizes))
-        self.steps = tuple(
-            tuple(np.flatnonzero(row_sizes == k) for k in indices) for row_sizes in alike
-        )
+        self.steps = tuple(tuple(np.flatnonzero(row == k) for k in indices) for row in alike)
 
     def _with_all(self, order: Int64) -> Int64:
         """Move one row of each class to the front, if it may not be within the first size.
@@ -357,9 +355,7 @@ class Trial:
                         done()
                         continue
                     start = time.perf_counter()
-                    statistics = [
-                        part_sums.of(part, totals[part_sums]) for part, part_sums in sums_of[k]
-                    ]
+                    statistics = [sums.of(part, totals[sums]) for part, sums in sums_of[k]]
                     model = self._model(schemas[k], weight, statistics)
                     X = [part_sums.of(part, rows[part_sums]) for part, part_sums in sums_of[k]]
                     try:

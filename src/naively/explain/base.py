@@ -312,9 +312,7 @@ class Explanations(Sequence[AnyExplanation]):
         return pa.table(columns)
 
     def __str__(self) -> str:
-        rows = [
-            as_text(explanation.printed(row=str(i))) for i, explanation in enumerate(self[:FEW])
-        ]
+        rows = [as_text(single.printed(row=str(i))) for i, single in enumerate(self[:FEW])]
         return "\n\n".join([*rows, *[self._more()] * (len(self) > FEW)])
 
     def _more(self) -> str:

@@ -290,9 +290,8 @@ class Search:
         value = readable(row.column(name))[0].as_py() if name in row.column_names else None
         missing = self.posterior.schema.missing
         current = cell_text(value, missing)
-        values = [
-            candidate for candidate in self.values[name] if cell_text(candidate, missing) != current
-        ]
+        candidates = self.values[name]
+        values = [value for value in candidates if cell_text(value, missing) != current]
         if not values:
             return None
         joint, proba, codes = self._with(row, name, pa.array(values))
@@ -334,12 +333,10 @@ class Search:
         """Return the terms with the most evidence for class a against b, but those in the text."""
         if parameters.hashed:
             return []  # names of hashed terms are unknown
-        evidence = np.nan_to_num(
-            _slopes(parameters, a) - _slopes(parameters, b), nan=0.0, posinf=1e300
-        )
-        evidence[
-            parameters.matrix(Documents.of([text]), SERIAL).indices
-        ] = -np.inf  # terms in the text
+        evidence = _slopes(parameters, a) - _slopes(parameters, b)
+        evidence = np.nan_to_num(evidence, nan=0.0, posinf=1e300)
+        terms_in_text = parameters.matrix(Documents.of([text]), SERIAL).indices
+        evidence[terms_in_text] = -np.inf
         places = np.argsort(-evidence, kind="stable")[:TERMS]
         names: list[str] = parameters.named(places[evidence[places] > 0])
         return names
@@ -441,8 +438,6 @@ def _spread(column: pa.Array) -> list[Any]:
     values = pc.unique(column).drop_null().to_pylist()
     if values and isinstance(values[0], str):
         return sorted(value for value in values if len(value) <= LONGEST)[:VALUES]
-    values = sorted(
-        {float(f"{value:.5g}") if isinstance(value, float) else value for value in values}
-    )
+    values = sorted({float(f"{x:.5g}") if isinstance(x, float) else x for x in values})
     places = np.unique(np.linspace(0, len(values) - 1, min(len(values), VALUES)).astype(np.int64))
     return [values[k] for k in places.tolist()]

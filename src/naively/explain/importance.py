@@ -204,9 +204,8 @@ def bits_of_event(p: Float64, prior: Float64) -> Float64:
     """
     mean = prior @ p
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.nan_to_num(p * np.log2(p / mean)) + np.nan_to_num(
-            (1 - p) * np.log2((1 - p) / (1 - mean))
-        )
+        terms = np.nan_to_num(p * np.log2(p / mean))
+        terms += np.nan_to_num((1 - p) * np.log2((1 - p) / (1 - mean)))
     return np.maximum(prior @ terms, 0.0)
 
 

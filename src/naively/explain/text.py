@@ -325,9 +325,8 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         cell_width = WIDE if width >= 80 else 15
         if listing.rows or listing.closing:
             heads = "term", "count"
-            renderables.append(
-                table(heads, listing, self.total(*pair), width, (cell_width, cell_width))
-            )
+            widths = cell_width, cell_width
+            renderables.append(table(heads, listing, self.total(*pair), width, widths))
         return renderables + [note(line) for line in listing.notes]
 
     def _html(self, pair: ClassPair, head: str, strongest: float | None) -> str:

@@ -112,10 +112,7 @@ class ImageDisplay:
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw in the place of the given axes, or in a new figure."""
-        images = [
-            [self._image(class_values) for class_values in source.values]
-            for source in self.quantities
-        ]
+        images = [[self._image(values) for values in source.values] for source in self.quantities]
         height, width = images[0][0].shape
         bands = -(-len(self.classes) // ACROSS)
         columns, lines = -(-len(self.classes) // bands), len(images)
@@ -176,10 +173,8 @@ def _quantities(estimator: Any) -> list[Quantity]:
         if spread.ndim == 3:
             spread = np.diagonal(spread, axis1=1, axis2=2)
         deviation = np.sqrt(np.maximum(spread, 0.0))
-        return [
-            Quantity("mean", means, COLOURS[0]),
-            Quantity("standard\ndeviation", deviation, COLOURS[1]),
-        ]
+        spread_of = Quantity("standard\ndeviation", deviation, COLOURS[1])
+        return [Quantity("mean", means, COLOURS[0]), spread_of]
     model = model_of(estimator)
     if model.schema.is_single:
         numbers = model.posterior().parameters.numbers()

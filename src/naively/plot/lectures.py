@@ -566,9 +566,8 @@ class BayesErrorDisplay:
         handles = [Line2D([], [], c=look.colour, ls=look.line, lw=2.2) for look in styles]
         shaded = Patch(facecolor="0.85", edgecolor="0.35", hatch="////", lw=0.0)
         names = [style.label(name) for name in self.classes.tolist()]
-        self.legend_ = style.legend(
-            ax, [*handles, shaded], [*names, f"R(f*) = {self.error:.3g}"]
-        )  # fmt: skip
+        texts = [*names, f"R(f*) = {self.error:.3g}"]
+        self.legend_ = style.legend(ax, [*handles, shaded], texts)
         return self
 
     def _draw_decisions(self, ax: Axes, styles: list[style.Style], half: float) -> None:

@@ -124,9 +124,8 @@ def check_classes(classes: Any) -> None:
 
 def _named(model: Model, feature_names: Sequence[str] | None) -> Model:
     """A model of an array as one of a table."""
-    names = (
-        list(model.schema.names) if feature_names is None else [str(name) for name in feature_names]
-    )
+    given = model.schema.names if feature_names is None else feature_names
+    names = [str(name) for name in given]
     if len(names) != model.n_features or len(set(names)) < len(names):
         raise ValueError(
             f"the {model.n_features} features need as many different names, not {few(names)}"

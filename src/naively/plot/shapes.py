@@ -188,9 +188,8 @@ class CategoriesDisplay:
                 )
                 for c, (theta, look) in enumerate(zip(die.theta, styles, strict=True))
             ]  # fmt: skip
-            panel.set_yticks(
-                positions, [style.label(level) for level in die.levels], fontsize="small"
-            )
+            labels = [style.label(level) for level in die.levels]
+            panel.set_yticks(positions, labels, fontsize="small")
             panel.set_ylim(len(positions) - 0.4, -0.6)
             panel.set_title(style.label(die.name), fontsize="medium" if columns < 3 else "small")
             panel.set_xlim(0.0, min(1.05 * float(die.theta.max()) or 1.0, 1.0))
@@ -329,9 +328,8 @@ class EvidenceDisplay:
         if class_index not in frequent:
             frequent[-1] = class_index
         shown = np.array([class_index]) if is_binary else np.sort(frequent)
-        return View(
-            shown, class_index, 1 - class_index if is_binary else None, self.classes.tolist()
-        )
+        against = 1 - class_index if is_binary else None
+        return View(shown, class_index, against, self.classes.tolist())
 
 
 def chosen(model: Model, features: Any) -> list[Shape]:
@@ -378,9 +376,8 @@ class View:
         return self._compared(shape.added, c)
 
     def _compared(self, contribution: Float64, c: int) -> Float64:
-        return contribution[..., c] - (
-            0.0 if self.against is None else contribution[..., self.against]
-        )
+        other = 0.0 if self.against is None else contribution[..., self.against]
+        return contribution[..., c] - other
 
     @property
     def quantity(self) -> str:
@@ -441,9 +438,8 @@ def _steps(panel: Axes, shape: Shape, view: View) -> None:
                 x, steps = np.repeat(edges, 2)[1:-1], np.repeat(values[nonempty], 2)
                 for sign in (1.0, -1.0):
                     signed = np.maximum(sign * steps, 0.0) * sign
-                    panel.fill_between(
-                        x, signed, color=view.favoured_colour(sign), alpha=0.3, lw=0.0
-                    )
+                    colour = view.favoured_colour(sign)
+                    panel.fill_between(x, signed, color=colour, alpha=0.3, lw=0.0)
             colour = "black" if view.against is not None else look.colour
             line = "solid" if view.against is not None else look.line
             panel.stairs(values[nonempty], edges, baseline=None, color=colour, ls=line, lw=1.6)
@@ -520,14 +516,12 @@ def _bars(panel: Axes, shape: Shape, view: View) -> None:
                 values, positions, marker=look.marker, c=look.colour, ls="", ms=5, alpha=0.85
             )
         else:
-            panel.barh(
-                positions, values, 0.75, color=[view.favoured_colour(value) for value in values]
-            )
+            colours = [view.favoured_colour(value) for value in values]
+            panel.barh(positions, values, 0.75, color=colours)
         if shape.total is not None:
             colour = GREY if view.against is not None else look.colour
-            panel.vlines(
-                view.alone(shape, c)[cells], positions - 0.3, positions + 0.3, colour, **ALONE
-            )
+            alone = view.alone(shape, c)[cells]
+            panel.vlines(alone, positions - 0.3, positions + 0.3, colour, **ALONE)
     if view.against is None:
         panel.hlines(positions, *_ends(view, shape, cells), color=PALE, lw=1.0, zorder=0)
     for k, cell in zip(positions.tolist(), cells.tolist(), strict=True):
@@ -573,9 +567,8 @@ def _heat(panel: Axes, shape: Shape, view: View) -> None:
     end_colours = GREY, dict(view.styles())[view.of].colour
     if view.against is not None:
         end_colours = view.favoured_colour(-1.0), view.favoured_colour(1.0)
-    colour_map = LinearSegmentedColormap.from_list(
-        "classes", [end_colours[0], "white", end_colours[1]]
-    )
+    colour_list = [end_colours[0], "white", end_colours[1]]
+    colour_map = LinearSegmentedColormap.from_list("classes", colour_list)
     colours = colour_map.with_extremes(bad=EMPTY)
     image = panel.pcolormesh(
         np.ma.masked_where(rows == 0, values).T, cmap=colours, vmin=-limit, vmax=limit,

@@ -152,9 +152,8 @@ class SmoothingDisplay:
             [_numbers(self.curve.model(k), name)[2][:, positions] for k in range(count)]
         )
         classes = middle_model.classes.tolist()
-        title_name = {"text": "terms", "joint": "cells"}.get(
-            middle_model.schema.family_of[name].name, name
-        )
+        family = middle_model.schema.family_of[name].name
+        title_name = {"text": "terms", "joint": "cells"}.get(family, name)
         return f"{SIGNS.get(quantity, quantity)} of {style.label(title_name)}", [
             (label, levels[position], table[:, c, k])
             for k, position in enumerate(positions) for c, label in enumerate(classes)

@@ -255,9 +255,8 @@ def _parsed(body: bytes) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
     except json.JSONDecodeError as error:
-        content = (
-            f"the body is not JSON (line {error.lineno}, character {error.colno}): {error.msg}"
-        )
+        place = f"line {error.lineno}, character {error.colno}"
+        content = f"the body is not JSON ({place}): {error.msg}"
         raise RefusedError(400, content) from None
     except RecursionError:
         raise RefusedError(400, "the JSON is nested too deeply") from None

@@ -331,9 +331,8 @@ class Service:
         """Whether the service answers, and can still learn."""
         broken = self.writer is not None and self.writer.store.broken
         content = {"status": "the disk takes no changes" if broken else "ok"}
-        return as_json(
-            {**content, "version": __version__}, self.state.number, 503 if broken else 200
-        )
+        status, content = 503 if broken else 200, {**content, "version": __version__}
+        return as_json(content, self.state.number, status)
 
     async def scrape(self) -> Response:
         """Metrics for Prometheus."""

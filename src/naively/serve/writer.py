@@ -312,9 +312,8 @@ class Writer:
             error = RefusedError(422, "the Idempotency-Key was used for other rows: send a new key")
             order.done.set_exception(error)
         else:
-            result = Done(
-                self.state.number, fields["rows"], fields["unlabelled"], [], repeated=True
-            )
+            rows, unlabelled = fields["rows"], fields["unlabelled"]
+            result = Done(self.state.number, rows, unlabelled, [], repeated=True)
             order.done.set_result(result)
         return True
 

@@ -194,8 +194,5 @@ def _forget(out: Console, saved: Saved, row: Path, others: pa.Table) -> None:
         source, spec = sources.opened_to_learn(saved, [str(path)], CHANGE)
         is_equal = digest(work.learned_alone(saved, source, spec)) == digest(saved.model)
     comparison = "equal to" if is_equal else "different from"
-    other_rows = f"{len(others):,} other rows"
-    out.print(
-        f"forgot 1 row in {seconds:.2g} s: the model is {comparison} one trained on the "
-        f"{other_rows}"
-    )
+    equality = f"the model is {comparison} one trained on the {len(others):,} other rows"
+    out.print(f"forgot 1 row in {seconds:.2g} s: {equality}")

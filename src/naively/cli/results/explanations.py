@@ -236,9 +236,8 @@ def to_file(result: Explained, source: Opened, output: Path) -> None:
 
     with progress.bar("explaining", source.files):
         predictions.to_file(tables(), output)
-    terminal.console().print(
-        terminal.facts(saved=terminal.written(output), rows=f"{sum(counts):,}")
-    )
+    saved, rows = terminal.written(output), f"{sum(counts):,}"
+    terminal.console().print(terminal.facts(saved=saved, rows=rows))
 
 
 # ---- JSON ----------------------------------------------------------------------------------------

@@ -160,9 +160,9 @@ def _ranked(model: Model) -> list[int]:
     """The classes with ROC curves: the rarer of two, all of a few, or none."""
     positive = positive_class(model.class_weight.rounded())
     n_classes = len(model.classes)
-    return (
-        list(range(n_classes if n_classes <= CONFUSED else 0)) if positive is None else [positive]
-    )
+    if positive is not None:
+        return [positive]
+    return list(range(n_classes if n_classes <= CONFUSED else 0))
 
 
 def _rankings(model: Model, scores: Scores) -> dict[str, Ranking]:
@@ -255,9 +255,8 @@ def _choose(
     result.first = _values(model, predictions, examples[0])
     errors = np.flatnonzero(has_label & ~correct)
     if has_label.any():
-        mistakes = errors[np.argsort(-predictions.confidence[errors], kind="stable")][
-            :MISTAKES
-        ].tolist()
+        order = np.argsort(-predictions.confidence[errors], kind="stable")
+        mistakes = errors[order][:MISTAKES].tolist()
         result.mistakes = [_example(model, predictions, i) for i in mistakes]
         result.mistakes_note = (
             f"{len(errors):,} of {int(has_label.sum()):,} predictions are wrong; these have the "
@@ -430,9 +429,8 @@ def _shapes(model: Model, summary: ModelSummary) -> tuple[Picture | None, list[P
         remaining = f"{n_hidden:,} more of less importance" if n_hidden else ""
         if any(shape.weight < 0 for shape in selected):
             note += f"{summary_tables.NEGATIVE.capitalize()}. "
-        hidden = [remaining] * bool(remaining) + _no_plot(
-            [shape for shape in shapes if shape not in with_plot]
-        )
+        without_plot = [shape for shape in shapes if shape not in with_plot]
+        hidden = [remaining] * bool(remaining) + _no_plot(without_plot)
         return legend, plots, note + (f"Not shown: {'; '.join(hidden)}." if hidden else "")
     tables = _tables(summary)
     names = [shape.name for shape in summary.features]
@@ -454,9 +452,8 @@ def _no_plot(shapes: list[Shape]) -> list[str]:
     texts = list(dict.fromkeys(shape.names[0] for shape in texts_only))
     others = [shape for shape in shapes if shape not in [*large, *texts_only]]
     descriptions = [f"the texts of {first_names(texts)}, whose terms are above"] * bool(texts)
-    descriptions += [f"{counted(len(large), 'interaction')} of three features or more"] * bool(
-        large
-    )
+    several = f"{counted(len(large), 'interaction')} of three features or more"
+    descriptions += [several] * bool(large)
     return descriptions + [
         f"{joined([clean(name, 24) for name in shape.names])} ({shape.kind})" for shape in others
     ]
@@ -473,9 +470,8 @@ def _tables(summary: ModelSummary) -> dict[str, Table]:
                 for label, numbers in rows
                 for key, values in numbers.items()
             ]
-            tables[name] = Table(
-                f"{name}: {section.meaning}", ["of", "what", *classes], lines[:LISTED], 2
-            )
+            title, heads = f"{name}: {section.meaning}", ["of", "what", *classes]
+            tables[name] = Table(title, heads, lines[:LISTED], 2)
     return tables
 
 

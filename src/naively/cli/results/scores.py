@@ -110,9 +110,8 @@ def _thresholds(scores: Scores, model: Model, decisions: Decisions) -> Group:
         predicted = decision.threshold is None
         threshold = "most probable class" if predicted else str(decision.threshold)
         shares = map(_percent, (decision.recall, decision.precision))
-        counts = (
-            f"{count:,}" for count in (decision.flagged, decision.missed, decision.false_alarms)
-        )
+        numbers = decision.flagged, decision.missed, decision.false_alarms
+        counts = (f"{count:,}" for count in numbers)
         table.add_row(threshold, *shares, *counts, style="" if predicted else "bold")
     rows = scores.confusion.sum()
     positives = decisions["as_predicted"].positives

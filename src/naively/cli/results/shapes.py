@@ -168,9 +168,7 @@ def _print_cells(out: Console, shape: Shape) -> None:
     contribution = shape.contribution.reshape(-1, len(classes))[positions]
     if len(classes) == 2:
         shares = rows[positions, 1] / total[positions]
-        cells = [
-            (*cell_names, f"{100 * p:.1f}%") for cell_names, p in zip(cells, shares, strict=True)
-        ]
+        cells = [(*names, f"{100 * p:.1f}%") for names, p in zip(cells, shares, strict=True)]
         headings.append("share")
         if shape.total is not None:
             added = shape.added[positions]
@@ -204,9 +202,8 @@ def _with_bars(
     lines = [(*cell, _signed(value)) for cell, value in zip(cells, odds, strict=True)]
     table = new_table(*heads, names=names, style="")
     table.add_column("")
-    bar_width = max(
-        0, min(LONGEST, terminal.room_beside([*zip(heads, *lines, strict=True)], out.width))
-    )
+    room = terminal.room_beside([*zip(heads, *lines, strict=True)], out.width)
+    bar_width = max(0, min(LONGEST, room))
     odds = np.nan_to_num(odds)
     widest = largest(odds)
     for cell, value in zip(lines, odds.tolist(), strict=True):

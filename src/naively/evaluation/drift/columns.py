@@ -208,9 +208,8 @@ def _(marginal: Cells, scale: float) -> Compared:
         texts["others"] = f"other categories: at most {change(before, after)}"
     order = np.argsort(-new, kind="stable")
     unseen_codes = [k for k in order[:1000].tolist() if new[k] > 0 and learned[k] == 0]
-    unseen = (
-        {} if numbers else {level_text(marginal.levels[k]): int(new[k]) for k in unseen_codes[:5]}
-    )
+    unseen_levels = [] if numbers else unseen_codes[:5]
+    unseen = {level_text(marginal.levels[k]): int(new[k]) for k in unseen_levels}
     drift = largest_change(
         marginal.name, "numeric" if numbers else "categorical", texts, tests,
         test.moved(first, second), missing, rows if marginal.others is None else all_rows,
@@ -265,9 +264,8 @@ def _row_by_row(
     evidence = np.log((counts + size * p) / (rows + size) / p).T
     evidence[total == 0] = 0.0  # unseen values are no evidence of a class
     class_rows = rows + missing_cells[:, np.newaxis]
-    means = (
-        np.divide(counts, class_rows, where=class_rows > 0, out=np.zeros_like(counts)) @ evidence
-    )
+    share = np.divide(counts, class_rows, where=class_rows > 0, out=np.zeros_like(counts))
+    means = share @ evidence
     by_class = np.divide(counts, rows, where=rows > 0, out=np.zeros_like(counts))
     freedom = (counts / (counts + size * p) * (1.0 - by_class)).sum(axis=1)
     means = corrected(means, freedom, class_rows[:, 0])
@@ -372,9 +370,8 @@ def _(marginal: Sums, scale: float) -> Compared:
     p_value, bound, far_share = test.of_far(x, n, mean, variance if has_variance else math.nan)
     tests["far"] = p_value
     texts["far"] = f"far from {_shown(mean, marginal.of_logs)}: at most {change(bound, far_share)}"
-    distance = test.moved_normal(
-        mean, variance if has_variance else new_variance, new_mean, new_variance
-    )
+    old_variance = variance if has_variance else new_variance
+    distance = test.moved_normal(mean, old_variance, new_mean, new_variance)
     moved = distance, math.sqrt(1.0 / n + 1.0 / m) / math.pi
     needed = test.LEAST if min(n, m) < test.LEAST else 0
     drift = largest_change(marginal.name, "numeric", texts, tests, moved, missing, rows, needed)
@@ -383,9 +380,8 @@ def _(marginal: Sums, scale: float) -> Compared:
     slope, unit = shifts / within, math.sqrt(within)
     surprise = np.nan_to_num(0.5 * (((values - mean) / unit) ** 2 - 1.0)) if has_variance else None
     evidence = np.nan_to_num((values - mean)[:, np.newaxis] * slope)
-    of_class = np.divide(
-        weight, marginal.present, where=marginal.present > 0, out=np.zeros_like(weight)
-    )
+    present = marginal.present
+    of_class = np.divide(weight, present, where=present > 0, out=np.zeros_like(weight))
     means = corrected(np.outer(shifts * marginal.present, slope), marginal.present, of_class)
     by_class, new = shifts[:, np.newaxis] / unit, np.array([(new_mean - mean) / unit])
     return Compared(drift, surprise, 1.0 / n, evidence, means, by_class, new, surprise)

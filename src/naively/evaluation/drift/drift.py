@@ -673,12 +673,10 @@ def examine(
     log_p = posterior.log_proba(model.schema.rows(parts, len(distinct)), workers)
     truth = np.empty(0, np.int64) if truth is None else truth
     share = shares(posterior, weight * scale, evidence, means, log_p, columns, truth)
-    p = test.holm(
-        np.array([*(column.drift.p_value for column in columns), row.p_value, share.p_value])
-    )
-    drifts = [
-        replace(column.drift, adjusted=q) for column, q in zip(columns, p.tolist(), strict=False)
-    ]
+    p_values = [*(column.drift.p_value for column in columns), row.p_value, share.p_value]
+    p = test.holm(np.array(p_values))
+    pairs = zip(columns, p.tolist(), strict=False)
+    drifts = [replace(column.drift, adjusted=adjusted) for column, adjusted in pairs]
     drifts.sort(key=lambda column: _rank(column, level))
     return Drift(
         level, m if total is None else total, m, m - len(distinct), learned, learned * scale,

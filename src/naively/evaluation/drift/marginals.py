@@ -244,12 +244,10 @@ def _(learned: RowStatistics, both: Both) -> Sequence[Marginal]:
     for k, (name, levels) in enumerate(zip(both.part.names, row_levels, strict=True)):
         feature_counts = np.array([np.bincount(row_codes[:, k], c, len(levels)) for c in counts])
         codes = _codes(levels, X.levels[k], X.codes[:, k])
-        complete = (X.codes < np.array([len(feature_levels) for feature_levels in X.levels])).all(
-            axis=1
-        )
-        results.append(
-            _cells(name, levels, feature_counts, both.missing[:, k], np.where(complete, codes, -1))
-        )
+        missing_codes = np.array([len(feature_levels) for feature_levels in X.levels])
+        complete = (X.codes < missing_codes).all(axis=1)
+        codes = np.where(complete, codes, -1)
+        results.append(_cells(name, levels, feature_counts, both.missing[:, k], codes))
     return results
 
 
@@ -377,9 +375,8 @@ def _by_row(both: Both) -> Float64:
         size = rows.shape[0]
         statistics = both.part.summary.summarise(rows, Batch(np.arange(size), size), SERIAL)
         missing = statistics.tables["missing"].rounded() > 0
-        summands[start : start + size] = np.where(
-            missing, np.nan, statistics.tables["sum"].rounded()
-        )
+        rounded = statistics.tables["sum"].rounded()
+        summands[start : start + size] = np.where(missing, np.nan, rounded)
     return summands
 
 
@@ -395,9 +392,8 @@ def of_terms(learned: TermStatistics, both: Both) -> list[Terms]:
     (name,), learned_terms = both.part.names, learned.vocabulary
     rows, vocabulary = rows_and_vocabulary(X, summary.analysis, summary.buckets, both.workers)
     present = csr_matrix((np.ones(len(rows.data)), rows.indices, rows.indptr), rows.shape)
-    sums = learned.tables["sum"].rounded()[
-        :, : None if learned_terms is None else len(learned_terms)
-    ]
+    size = None if learned_terms is None else len(learned_terms)
+    sums = learned.tables["sum"].rounded()[:, :size]
     positions = np.arange(rows.shape[1])
     if learned_terms is not None:
         positions = learned_terms.find(vocabulary).astype(np.int64)

@@ -56,9 +56,8 @@ def cells_of_numbers(order: Float64, both: Float64, share: float) -> Int64:
     n_cells = int(np.clip(total * share / EXPECTED, 1, CELLS))
     ranks = np.argsort(order, kind="stable")  # NaN is last
     sizes = both[ranks]
-    ranked_cells = np.minimum(
-        n_cells * (2 * np.cumsum(sizes) - sizes) // max(2 * total, 1e-300), n_cells - 1
-    )
+    middle = 2 * np.cumsum(sizes) - sizes
+    ranked_cells = np.minimum(n_cells * middle // max(2 * total, 1e-300), n_cells - 1)
     ranked_cells[np.isnan(order[ranks])] = n_cells
     cells = np.empty(len(order), np.int64)
     cells[ranks] = ranked_cells
