@@ -156,17 +156,9 @@ class Decision:
 class Ranking:
     """Rows ranked by the probability of the positive class.
 
-    Parameters
-    ----------
-    chance : (n,) P(positive | x).
-    truth : (n,) whether the rows are positive.
-    weights : (n,), or None if each row weighs 1.
-
-    Attributes
-    ----------
-    levels : (k,) the distinct probabilities, decreasing.
-    flagged, caught : (k,) rows with at least that probability, and those of them that are
-        positive.
+    `chance`: (n,) P(positive | x). `truth`: (n,) whether the rows are positive. `weights`: (n,), or
+    None if each row weighs 1. `levels`: (k,) the distinct probabilities, decreasing. `flagged,
+    caught`: (k,) rows with at least that probability, and those of them that are positive.
     """
 
     def __init__(self, chance: Float64, truth: Truths, weights: Float64 | None = None) -> None:

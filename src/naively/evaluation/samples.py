@@ -85,22 +85,13 @@ class LabelledRows:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Report:
-    """A result for the rows of a table.
+    """A result for the rows of a table."""
 
-    Attributes
-    ----------
-    target : name of the label column, if there is one.
-    classes : dict, number of rows of each label.
-    rows : number of labelled rows.
-    sampled : number of rows used: fewer than `rows` if they were sampled.
-    unlabelled : number of rows without a label, which were left out.
-    """
-
-    target: str | None
-    classes: dict[Any, int]
-    rows: int
-    sampled: int
-    unlabelled: int
+    target: str | None  # name of the label column, if there is one
+    classes: dict[Any, int]  # number of rows of each label
+    rows: int  # number of labelled rows
+    sampled: int  # number of rows used: fewer than `rows` if they were sampled
+    unlabelled: int  # number of rows without a label, which were left out
 
     @property
     @abstractmethod
