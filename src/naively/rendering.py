@@ -45,9 +45,8 @@ def left_out(columns: dict[str, str], what: str = "left out") -> list[str]:
     """Return a line for each left-out column, with the reason; for the first ten only."""
     lines = [f"{what}: {name} ({reason})" for name, reason in columns.items()]
     if len(lines) > LEFT_OUT_LISTED:
-        lines[LEFT_OUT_LISTED:] = [
-            f"{what}: {counted(len(lines) - LEFT_OUT_LISTED, 'more column')}"
-        ]
+        n_more = len(lines) - LEFT_OUT_LISTED
+        lines[LEFT_OUT_LISTED:] = [f"{what}: {counted(n_more, 'more column')}"]
     return lines
 
 

@@ -249,9 +249,8 @@ def parameters(section: Section, summary: ModelSummary, rows: Any, width: int) -
 
 def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], width: int) -> Group:
     """Return the most informative terms of each class, in as many columns as fit."""
-    title = Text(
-        f"Terms of {clean(text.name)} by class, sorted by P(term | class) × log-odds", style="bold"
-    )
+    order = "sorted by P(term | class) × log-odds"
+    title = Text(f"Terms of {clean(text.name)} by class, {order}", style="bold")
     if text.hashed:
         return Group(title, note("terms are hashed: their names are not stored"))
     if not any(text.by_class):
@@ -266,9 +265,8 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
     widths = [cell_len(word) for line_cells in cells for word, _ in line_cells]
     room = max(*widths, *map(cell_len, titles), 1)
     across = max(1, (width + GAP) // (room + len(heads) + GAP))
-    event = (
-        "a text contains the term" if text.unit == "document" else "a term of a text is this one"
-    )
+    of_document = text.unit == "document"
+    event = "a text contains the term" if of_document else "a term of a text is this one"
     lines = [title]
     for start in range(0, len(shown), across):
         band = slice(start, start + across)

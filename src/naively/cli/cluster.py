@@ -100,9 +100,8 @@ def _fitted(
         rows = clusters.rows_to_look_at(spec, features_of(frame.columns, spec)) or 1
         plan = learning.plan([_marked(spark.first_rows(frame, rows), text)], spec)
         count = Counting(plan)
-        model = learned(
-            plan, spark.summed(frame, spark.Converting(untyped, count) if text else count, added)
-        )
+        counting = spark.Converting(untyped, count) if text else count
+        model = learned(plan, spark.summed(frame, counting, added))
     model = checked(name, model, spec)
     kept = _sample(frame, text, spec, model.rows + model.unlabelled)
     scores = cross_validated(name, model, kept, spec)

@@ -362,9 +362,8 @@ def pair_notes(diagnosis: Diagnosis, limit: int) -> list[str]:
         lines.append(f"{ALL}: one of two numeric features is a function of the other")
     if not all(pair.chance and pair.marginal_chance for pair in shown):
         lines.append("· without a p-value: too few rows to compare")
-    by_class = [
-        pair for pair in diagnosis.pairs if pair.marginal_p_value < LEVEL and not pair.dependent
-    ]
+    marginal = [pair for pair in diagnosis.pairs if pair.marginal_p_value < LEVEL]
+    by_class = [pair for pair in marginal if not pair.dependent]
     if by_class:
         verb = "are" if by_class[1:] else "is"
         lines.append(

@@ -99,9 +99,8 @@ class _RankingDisplay:
             order = places
         elif (place := positive_class(counts.astype(float))) is not None:
             order = np.array([place])
-        rankings = {
-            labels[c]: Ranking(proba[:, c], truth == c) for c in order.tolist() if counts[c]
-        }
+        present = [c for c in order.tolist() if counts[c]]
+        rankings = {labels[c]: Ranking(proba[:, c], truth == c) for c in present}
         return cls(rankings=rankings, name=name).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:

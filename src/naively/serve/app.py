@@ -241,9 +241,8 @@ def _body(service: Service, labelled: bool) -> dict[str, Any]:
     }
     documented: dict[str, Any] = {"requestBody": {"required": True, "content": content}}
     if labelled:
-        description = (
-            "A repeated request with the same key is not applied again; its answer is repeated."
-        )
+        once = "A repeated request with the same key is not applied again"
+        description = f"{once}; its answer is repeated."
         key = {"name": "Idempotency-Key", "in": "header", "description": description}
         documented["parameters"] = [{**key, "schema": {"type": "string", "maxLength": 200}}]
     return documented

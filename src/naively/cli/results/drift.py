@@ -32,9 +32,8 @@ def run(saved: Saved, source: Opened, level: float) -> drift.Drift:
         raise UserError(f"{source.name}: there are no rows")
     if source.file in table.column_names:
         table = table.drop_columns([source.file])
-    return drift.of_table(
-        model, model.posterior(), table, target, workers(None), level, positions, total
-    )
+    posterior, threads = model.posterior(), workers(None)
+    return drift.of_table(model, posterior, table, target, threads, level, positions, total)
 
 
 def printed(result: drift.Drift, path: str, source: str) -> None:

@@ -211,9 +211,8 @@ def _code(value: Any) -> str:
     if isinstance(value, Family):
         defaults = {item.name: repr(item.default) for item in fields(cast(Any, value))}
         values = [(name, getattr(value, name)) for name in defaults]
-        arguments = [
-            f"{name}={_code(item)}" for name, item in values if repr(item) != defaults[name]
-        ]
+        changed = [(name, item) for name, item in values if repr(item) != defaults[name]]
+        arguments = [f"{name}={_code(item)}" for name, item in changed]
         return f"{type(value).__name__}({', '.join(arguments)})"
     if isinstance(value, tuple | list) and len(value) > 5:
         return f"({', '.join(map(repr, value[:5]))}, ...)"
