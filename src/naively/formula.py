@@ -17,44 +17,27 @@ from naively.text.analysis import Analysis, deciding
 
 @dataclass(frozen=True)
 class NumberCut:
-    """The bins of a numeric or date column.
+    """The bins of a numeric or date column."""
 
-    Attributes
-    ----------
-    column : its name.
-    starts : (B,) sorted; a number is in the last bin that starts at or below it, or in the first.
-    bins : (B,) the index of each bin.
-    missing : the bin of a missing value.
-    dated : whether the numbers are seconds since 1970 of dates, or of times of the day.
-    """
-
-    column: str
+    column: str  # its name
+    # (B,) sorted; a number is in the last bin that starts at or below it, or in the first
     starts: Float64
-    bins: Int64
-    missing: int
+    bins: Int64  # (B,) the index of each bin
+    missing: int  # the bin of a missing value
+    # whether the numbers are seconds since 1970 of dates, or of times of the day
     dated: bool = False
 
 
 @dataclass(frozen=True)
 class LevelCut:
-    """The bins of a categorical column.
+    """The bins of a categorical column."""
 
-    Attributes
-    ----------
-    column : its name.
-    levels : the categories, as text.
-    bins : the bin of each category.
-    other : the bin of unseen categories.
-    missing : the bin of a missing value.
-    endless : whether infinity and NaN are categories, rather than missing values.
-    """
-
-    column: str
-    levels: list[str]
-    bins: Int64
-    other: int
-    missing: int
-    endless: bool = True
+    column: str  # its name
+    levels: list[str]  # the categories, as text
+    bins: Int64  # the bin of each category
+    other: int  # the bin of unseen categories
+    missing: int  # the bin of a missing value
+    endless: bool = True  # whether infinity and NaN are categories, rather than missing values
 
     @classmethod
     def of(
@@ -64,26 +47,19 @@ class LevelCut:
         """Make bins of text; if all are booleans, other spellings (1 and true) share their bins."""
         bin_of = dict(zip(levels, bins.tolist(), strict=True))
         bin_of |= {name: bin_of[level] for name, level in twins(levels).items() if level in bin_of}
-        return cls(
-            column, [*bin_of], np.array([*bin_of.values()], np.int64), other, missing, endless
-        )
+        bins = np.array([*bin_of.values()], np.int64)
+        return cls(column, [*bin_of], bins, other, missing, endless)
 
 
 @dataclass(frozen=True)
 class PartCut:
-    """A recurring part of the dates of a column, such as the month.
+    """A recurring part of the dates of a column, such as the month."""
 
-    Attributes
-    ----------
-    column : its name.
-    part : 0 for the hour, 1 for the day of the week from Monday, 2 for the day of the month, 3 for
-        the month, all counted from 0, in UTC: see `naively.pooling.blocks.calendar`.
-    missing : the bin of a missing value.
-    """
-
-    column: str
+    column: str  # its name
+    # 0 for the hour, 1 for the day of the week from Monday, 2 for the day of the month, 3 for the
+    # month, all counted from 0, in UTC: see `naively.pooling.blocks.calendar`
     part: int
-    missing: int
+    missing: int  # the bin of a missing value
     dated = True
 
 
@@ -92,18 +68,11 @@ Cut = NumberCut | LevelCut | PartCut
 
 @dataclass(frozen=True)
 class Table:
-    """Scores by the bins of some columns; the bins of the last column change fastest.
+    """Scores by the bins of some columns; the bins of the last column change fastest."""
 
-    Attributes
-    ----------
-    cuts : of each column.
-    sizes : number of bins of each column.
-    added : (cells, C), added to the scores, in nats.
-    """
-
-    cuts: tuple[Cut, ...]
-    sizes: tuple[int, ...]
-    added: Float64
+    cuts: tuple[Cut, ...]  # of each column
+    sizes: tuple[int, ...]  # number of bins of each column
+    added: Float64  # (cells, C), added to the scores, in nats
 
     def without(self, columns: Collection[str]) -> Table:
         """Return the table for rows in which these columns are missing."""
@@ -116,54 +85,36 @@ class Table:
 
 @dataclass(frozen=True)
 class Trees:
-    """Scores by the leaves of decision trees, which add up.
+    """Scores by the leaves of decision trees, which add up."""
 
-    Attributes
-    ----------
-    cuts : of each column.
-    roots : (T,) the first node of each tree; its others follow.
-    nodes : (M, 4) a row (column, first, last, child) for each node. Rows whose bin in the cut of
-        the column, an index into `cuts`, is from `first` to `last` go to the node `child`, others
-        to the next one. Of leaves the column is -1. Children are after their parents.
-    added : (M, C) what each leaf adds to the scores, in nats.
-    """
-
-    cuts: tuple[Cut, ...]
-    roots: Int64
+    cuts: tuple[Cut, ...]  # of each column
+    roots: Int64  # (T,) the first node of each tree; its others follow
+    # (M, 4) a row (column, first, last, child) for each node. Rows whose bin in the cut of the
+    # column, an index into `cuts`, is from `first` to `last` go to the node `child`, others to the
+    # next one. Of leaves the column is -1. Children are after their parents
     nodes: Int64
-    added: Float64
+    added: Float64  # (M, C) what each leaf adds to the scores, in nats
 
 
 @dataclass(frozen=True)
 class Line:
-    """zero + slope · x; 0 if x is missing, below `low` or above `high`.
+    """zero + slope · x; 0 if x is missing, below `low` or above `high`."""
 
-    Attributes
-    ----------
-    column : its name.
-    zero, slope : (C,) in nats, and nats per unit of x.
-    threshold : x becomes 1 above it and else 0; None to use x itself.
-    """
-
-    column: str
+    column: str  # its name
+    # zero, slope: (C,) in nats, and nats per unit of x
     zero: Float64
     slope: Float64
-    threshold: float | None = None
+    threshold: float | None = None  # x becomes 1 above it and else 0; None to use x itself
     low: float = -np.inf
     high: float = np.inf
 
 
 @dataclass(frozen=True)
 class Parabola:
-    """norm - ((x - mean) · scale)²; 0 if x is missing, below `low` or above `high`.
+    """norm - ((x - mean) · scale)²; 0 if x is missing, below `low` or above `high`."""
 
-    Attributes
-    ----------
-    column : its name.
-    norm, mean, scale : (C,)
-    """
-
-    column: str
+    column: str  # its name
+    # norm, mean, scale: (C,)
     norm: Float64
     mean: Float64
     scale: Float64
@@ -179,28 +130,19 @@ class Density:
         f_c = base_c - ½ Σ_i (Σ_j whitening_cij (z_j - mean_cj))²   else
 
     with z = (x - centre) / spread, clipped to ±`farthest`; 0 if x is missing.
-
-    Attributes
-    ----------
-    columns : their names, k.
-    centre, spread : (k,)
-    base : (C,)
-    mean : (C, k); the slopes if there is no whitening.
-    whitening : (C, m, k)
-    weight, farthest, least : float
-    fewest : the least number of present values; with fewer the density adds nothing.
     """
 
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # their names, k
+    # centre, spread: (k,)
     centre: Float64
     spread: Float64
-    base: Float64
-    mean: Float64
-    whitening: Float64 | None
+    base: Float64  # (C,)
+    mean: Float64  # (C, k); the slopes if there is no whitening
+    whitening: Float64 | None  # (C, m, k)
     weight: float
     farthest: float
     least: float
-    fewest: int = 0
+    fewest: int = 0  # the least number of present values; with fewer the density adds nothing
 
 
 @dataclass(frozen=True)
@@ -209,35 +151,23 @@ class Bag:
 
     x_t is the count of term t in the document after `once`, `weighting`, `idf` and `length_norm`,
     see `naively.families.text.text.Text`; L = Σ_t x_t.
-
-    Attributes
-    ----------
-    column : its name.
-    analysis : how a document becomes terms; one that kernels support.
-    terms : the V terms of the vocabulary.
-    once : whether a term counts once a document.
-    weighting, length_norm : how the counts of a document are changed.
-    idf : (V,), or None.
-    slope : (V, C) in nats.
-    zero : (V, C) in nats; None if all are 0.
-    quarters : 4 γ.
-    missing : (C,) in nats.
-    quoted : whether terms are shown in quotes, to distinguish them from other terms of the text.
-    as_level : whether a text is normalized as a category: 1.50 to 1.5, surrounding blanks removed.
     """
 
-    column: str
-    analysis: Analysis
-    terms: list[str]
-    once: bool
+    column: str  # its name
+    analysis: Analysis  # how a document becomes terms; one that kernels support
+    terms: list[str]  # the V terms of the vocabulary
+    once: bool  # whether a term counts once a document
+    # weighting, length_norm: how the counts of a document are changed
     weighting: str | None
     length_norm: str | None
-    idf: Float64 | None
-    slope: Float64
-    zero: Float64 | None
-    quarters: int
-    missing: Float64
+    idf: Float64 | None  # (V,), or None
+    slope: Float64  # (V, C) in nats
+    zero: Float64 | None  # (V, C) in nats; None if all are 0
+    quarters: int  # 4 γ
+    missing: Float64  # (C,) in nats
+    # whether terms are shown in quotes, to distinguish them from other terms of the text
     quoted: bool = False
+    # whether a text is normalized as a category: 1.50 to 1.5, surrounding blanks removed
     as_level: bool = False
 
 
@@ -247,18 +177,12 @@ class TextEvidence:
 
     A recurring text is identified by the sum of the numbers of its terms, with their multiplicity,
     in the first of `bags`.
-
-    Attributes
-    ----------
-    base : (C,) added for every text with known terms, in nats.
-    bags : the evidence of the terms.
-    numbers : (V,) integers of the terms of the first bag; None if no text recurs.
-    keys, recurring : (R,) and (R, C) the sum of each recurring text, and its scores.
     """
 
-    base: Float64
-    bags: list[Bag]
-    numbers: Int64 | None
+    base: Float64  # (C,) added for every text with known terms, in nats
+    bags: list[Bag]  # the evidence of the terms
+    numbers: Int64 | None  # (V,) integers of the terms of the first bag; None if no text recurs
+    # keys, recurring: (R,) and (R, C) the sum of each recurring text, and its scores
     keys: Int64
     recurring: Float64
 
@@ -273,24 +197,15 @@ class MixedTexts:
     """Texts whose evidence is mixed with the prior: s_c + log (1 - e + e Σ_k π_k exp(s_k - s_c))
     where s is the base and the weighted sum of the texts' evidence. A factor of `Gaps` multiplies
     the weights.
-
-    Attributes
-    ----------
-    texts : the evidence of each text.
-    weights : of each.
-    base : (C,) in nats.
-    log_prior : (C,) log π_c of the training documents.
-    share : e, see `naively.pooling.texts.scale`.
-    unseen_share : the e of rows whose texts have no known terms.
-    first : indices in `texts` that decide whether a row has known terms: the first of each column.
     """
 
-    texts: tuple[TextEvidence, ...]
-    weights: tuple[float, ...]
-    base: Float64
-    log_prior: Float64
-    share: float
-    unseen_share: float
+    texts: tuple[TextEvidence, ...]  # the evidence of each text
+    weights: tuple[float, ...]  # of each
+    base: Float64  # (C,) in nats
+    log_prior: Float64  # (C,) log π_c of the training documents
+    share: float  # e, see `naively.pooling.texts.scale`
+    unseen_share: float  # the e of rows whose texts have no known terms
+    # indices in `texts` that decide whether a row has known terms: the first of each column
     first: tuple[int, ...]
 
 
@@ -299,39 +214,25 @@ Term = Table | Trees | Line | Parabola | Density | Bag | MixedTexts
 
 @dataclass(frozen=True)
 class Gaps:
-    """Detects rows with unfamiliar missing cells: see `naively.pooling.structure`.
+    """Detects rows with unfamiliar missing cells: see `naively.pooling.structure`."""
 
-    Attributes
-    ----------
-    cuts : of the columns whose missing cells are counted.
-    unusual : (k,) whether a missing cell of the column is unfamiliar by itself.
-    most : the most missing cells of a familiar row.
-    together : pairs of columns (indices in `cuts`); the second is missing wherever the first is.
-    factors : (k + 1,) the factor of a row's terms, by its number of missing cells.
-    """
-
-    cuts: tuple[Cut, ...]
-    unusual: tuple[bool, ...]
-    most: int
+    cuts: tuple[Cut, ...]  # of the columns whose missing cells are counted
+    unusual: tuple[bool, ...]  # (k,) whether a missing cell of the column is unfamiliar by itself
+    most: int  # the most missing cells of a familiar row
+    # pairs of columns (indices in `cuts`); the second is missing wherever the first is
     together: tuple[tuple[int, int], ...]
-    factors: Float64
+    factors: Float64  # (k + 1,) the factor of a row's terms, by its number of missing cells
 
 
 @dataclass(frozen=True)
 class Formula:
-    """The score of each class: a constant, and the terms of the columns.
+    """The score of each class: a constant, and the terms of the columns."""
 
-    Attributes
-    ----------
-    base : (C,) in nats.
-    terms : list of Term
-    gaps : selects the rows that use the formula `other`; None if all rows use this one.
-    other : the formula of these rows; its terms are multiplied by a factor of `gaps`.
-    """
-
-    base: Float64
+    base: Float64  # (C,) in nats
     terms: list[Term] = field(default_factory=list)
+    # selects the rows that use the formula `other`; None if all rows use this one
     gaps: Gaps | None = None
+    # the formula of these rows; its terms are multiplied by a factor of `gaps`
     other: Formula | None = None
 
     @property

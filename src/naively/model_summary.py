@@ -53,44 +53,34 @@ PROPER = {
 }  # fmt: skip
 """Display names of families that differ from their parameter value."""
 NO_EVIDENCE = "weight 0: no evidence beyond that of other features"
-WEIGHED_TEXTS = ("weighed_text", "pooled_text")
-"""Text families whose evidence is weighted."""
+WEIGHED_TEXTS = ("weighed_text", "pooled_text")  # text families whose evidence is weighted
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A feature of a model.
-
-    Attributes
-    ----------
-    name : str
-    kind : type of its values.
-    detail : how it is modelled: "4 categories", "681 categories, 135 bins", "33 bins", or the name
-        of its family.
-    family, why : the name of its family, and the reason for it.
-    missing : weight of the training rows in which it is missing.
-    evidence : its blocks of evidence, if evidence is weighted: a date has several. Excludes
-        interactions.
-    importance : mean distance of the contribution to the log-odds from its mean, in nats,
-        interactions included; see `naively.families.base.mean_contribution`. None for text in a
-        product of families.
-    information : mutual information with the class under the model, in bits; None for text.
-    determines_class : whether it alone almost determines the class.
-    zero_probability : whether a value has probability 0 in some classes, without smoothing.
-    constant_in : classes in which it is constant, with a bell curve of almost no width.
-    """
+    """A feature of a model."""
 
     name: str
-    kind: Kind
+    kind: Kind  # type of its values
+    # how it is modelled: "4 categories", "681 categories, 135 bins", "33 bins", or the name of its
+    # family
     detail: str
+    # family, why: the name of its family, and the reason for it
     family: str
     why: str
-    missing: float
+    missing: float  # weight of the training rows in which it is missing
+    # its blocks of evidence, if evidence is weighted: a date has several. Excludes interactions
     evidence: tuple[Evidence, ...]
+    # mean distance of the contribution to the log-odds from its mean, in nats, interactions
+    # included; see `naively.families.base.mean_contribution`. None for text in a product of
+    # families
     importance: float | None
+    # mutual information with the class under the model, in bits; None for text
     information: float | None
-    determines_class: bool
+    determines_class: bool  # whether it alone almost determines the class
+    # whether a value has probability 0 in some classes, without smoothing
     zero_probability: bool = False
+    # classes in which it is constant, with a bell curve of almost no width
     constant_in: Sequence[Label] = ()
 
     @property
@@ -121,38 +111,25 @@ class Feature:
 
 @dataclass(frozen=True)
 class TextTerms:
-    """The terms of a text column.
+    """The terms of a text column."""
 
-    Attributes
-    ----------
-    name : of the column.
-    terms : number of terms, or of hash buckets.
-    documents : weight of the documents that are not missing.
-    hashed : whether the names of the terms are not stored.
-    by_class : for each class, the terms with the largest share in the divergence of the class from
-        the others.
-    unit : "word" or "document", to which counts, probabilities and information refer.
-    smoothing : (what is counted, alpha) for each bag of terms; empty if terms have alphas of their
-        own.
-    weighted : whether terms have weights, so that log-odds are not those of the probabilities.
-    """
-
-    name: str
-    terms: int
-    documents: float
-    hashed: bool
+    name: str  # of the column
+    terms: int  # number of terms, or of hash buckets
+    documents: float  # weight of the documents that are not missing
+    hashed: bool  # whether the names of the terms are not stored
+    # for each class, the terms with the largest share in the divergence of the class from the
+    # others
     by_class: list[list[InformativeTerm]]
-    unit: str
+    unit: str  # "word" or "document", to which counts, probabilities and information refer
+    # (what is counted, alpha) for each bag of terms; empty if terms have alphas of their own
     smoothing: list[tuple[str, float]]
+    # whether terms have weights, so that log-odds are not those of the probabilities
     weighted: bool
 
     def to_dict(self, classes: Sequence[Any]) -> dict[str, Any]:
         """Return the terms as JSON."""
         listed = [
-            {
-                "class": label,
-                "terms": [term._asdict() for term in terms],
-            }
+            {"class": label, "terms": [term._asdict() for term in terms]}
             for label, terms in zip(classes, self.by_class, strict=True)
         ]
         return {
@@ -315,25 +292,19 @@ def summarise(
 ) -> S:  # fmt: skip
     """Summarise a model that has at least one class.
 
-    Parameters
-    ----------
-    model : Model
-    estimator : name and parameters.
-    terms : number of terms to list for each class and text column.
-    kind : class of the summary.
-    validate : whether to cross-validate the model, which trains small tables ten times.
+    `validate`: whether to cross-validate the model, which trains small tables ten times.
     """
     posterior = model.posterior(workers(None))
     labels = isinstance(model, Multilabel)
     weights = model.class_weight.rounded().tolist()
     weight = weights[0] if labels else float(model.class_weight.rounded().sum())
     evidence = _evidence(model)
+    shown_blocks = () if labels or evidence is not None else posterior.blocks
     left_out_features = left_out(model)
-    features = (
-        _label_features(model, posterior)
-        if labels
-        else _features(model, evidence, left_out_features)
-    )
+    if labels:
+        features = _label_features(model, posterior)
+    else:
+        features = _features(model, evidence, left_out_features)
     return kind(
         estimator=estimator,
         target=model.target,
@@ -348,7 +319,7 @@ def summarise(
         features=features,
         interactions=[] if evidence is None else [x for x in evidence.blocks if len(x.names) > 1],
         left_out=left_out_features,
-        parameters=[] if labels or evidence is not None else sections(model),
+        parameters=[part.described(block.names) for block, part in shown_blocks],
         texts=_label_terms(model, posterior, terms) if labels else text_terms(model, terms),
         cross_validation=_cross_validation(model) if validate else None,
         weighs=evidence is not None,
@@ -407,7 +378,7 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
                 constant.get(name, ()),
             )
         )  # fmt: skip
-    return sorted(features, key=_place)
+    return sorted(features, key=lambda f: -math.inf if f.importance is None else -f.importance)
 
 
 def _alone(evidence: Evidences) -> dict[str, list[Evidence]]:
@@ -438,10 +409,6 @@ def importances(model: Model) -> dict[str, float | None]:
         name: 0.0 if name in reasons else by_name.get(name)
         for name in {**dict.fromkeys(model.schema.ordered), **reasons}
     }
-
-
-def _place(feature: Feature) -> float:
-    return -math.inf if feature.importance is None else -feature.importance
 
 
 def _kind(takes: str, has_terms: bool, levels: Levels | None) -> Kind:
@@ -482,10 +449,8 @@ def _evidence(model: Model) -> Evidences | None:
     if evidence is None:
         return None
     place = {name: k for k, name in enumerate(model.schema.ordered)}
-    blocks = [
-        replace(block, names=sorted(block.names, key=place.__getitem__))
-        for block in evidence.blocks
-    ]
+    order = place.__getitem__
+    blocks = [replace(block, names=sorted(block.names, key=order)) for block in evidence.blocks]
     return replace(evidence, blocks=blocks)
 
 
@@ -511,11 +476,6 @@ def text_terms(model: Model, most: int) -> list[TextTerms]:
         )
         for name, terms in texts_of(model).items()
     ]  # fmt: skip
-
-
-def sections(model: Model) -> list[Section]:
-    """Return the parameters by class, a section for each family."""
-    return [part.described(block.names) for block, part in model.posterior().blocks]
 
 
 def row_numbers(model: Model) -> list[str]:
@@ -582,9 +542,8 @@ def _label_terms(model: Model, posterior: Any, most: int) -> list[TextTerms]:
     name = model.schema.ordered[0]
     missing = float(model.parts[0].tables["missing"].rounded()[:1].sum())
     hashed = parameters.vocabulary is None
-    return [
-        TextTerms(
-            name, parameters.n_terms, model.weight - missing, hashed, by_label, "word",
-            parameters.smoothing, True,
-        )
-    ]  # fmt: skip
+    terms = TextTerms(
+        name, parameters.n_terms, model.weight - missing, hashed, by_label, "word",
+        parameters.smoothing, True,
+    )  # fmt: skip
+    return [terms]

@@ -45,9 +45,8 @@ def left_out(columns: dict[str, str], what: str = "left out") -> list[str]:
     """Return a line for each left-out column, with the reason; for the first ten only."""
     lines = [f"{what}: {name} ({reason})" for name, reason in columns.items()]
     if len(lines) > LEFT_OUT_LISTED:
-        lines[LEFT_OUT_LISTED:] = [
-            f"{what}: {counted(len(lines) - LEFT_OUT_LISTED, 'more column')}"
-        ]
+        n_more = len(lines) - LEFT_OUT_LISTED
+        lines[LEFT_OUT_LISTED:] = [f"{what}: {counted(n_more, 'more column')}"]
     return lines
 
 
@@ -62,51 +61,30 @@ def plain_json(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-# ---- rendering -----------------------------------------------------------------------------------
-
-
-WIDTH = 100
-"""Characters per line without a terminal."""
-NARROWEST = 12
-"""Least width of the elastic column of a table, in characters."""
-NAME = 24
-"""Largest width of the first column, if it is not the elastic one."""
-ROOM = 40
-"""Width of the elastic column, at most, for which optional columns are left out."""
-LONGEST = 200
-"""Largest number of characters of a cell."""
-CLASSES_LISTED = 10
-"""Classes that a line lists."""
+WIDTH = 100  # characters per line without a terminal
+NARROWEST = 12  # least width of the elastic column of a table, in characters
+NAME = 24  # largest width of the first column, if it is not the elastic one
+ROOM = 40  # width of the elastic column, at most, for which optional columns are left out
+LONGEST = 200  # largest number of characters of a cell
+CLASSES_LISTED = 10  # classes that a line lists
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts, with numbers already formatted.
+    """A table of texts, with numbers already formatted."""
 
-    Attributes
-    ----------
-    title : caption; for screen readers where it is not shown.
-    heads : column headings; the first `names` columns hold names, the others numbers.
-    rows : the cells of each row.
-    names : number of columns that hold names.
-    notes : lines below the table.
-    bars : (R,) the length of a bar at the end of each row, -1 to 1; none if empty.
-    elastic : the column that takes the remaining width in a terminal.
-    optional : columns that a narrow terminal leaves out, the first one first.
-    strong : rows in bold.
-    wraps : whether long names are wrapped in a terminal, rather than cut.
-    """
-
-    title: str
+    title: str  # caption; for screen readers where it is not shown
+    # column headings; the first `names` columns hold names, the others numbers
     heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    names: int = 1
-    notes: Sequence[str] = ()
+    rows: Sequence[Sequence[str]]  # the cells of each row
+    names: int = 1  # number of columns that hold names
+    notes: Sequence[str] = ()  # lines below the table
+    # (R,) the length of a bar at the end of each row, -1 to 1; none if empty
     bars: Sequence[float] = ()
-    elastic: int = 0
-    optional: Sequence[int] = ()
-    strong: Collection[int] = ()
-    wraps: bool = False
+    elastic: int = 0  # the column that takes the remaining width in a terminal
+    optional: Sequence[int] = ()  # columns that a narrow terminal leaves out, the first one first
+    strong: Collection[int] = ()  # rows in bold
+    wraps: bool = False  # whether long names are wrapped in a terminal, rather than cut
 
 
 Part = Table | Mapping[str, str] | str
@@ -167,14 +145,7 @@ def with_notes(shown: RichTable, *notes: str | None) -> Group:
 
 
 def new_table(*heads: str, names: int = 1, style: str = "bold") -> RichTable:
-    """Return a table with a rule under its heads: names on the left, then numbers.
-
-    Parameters
-    ----------
-    heads : column headings.
-    names : number of columns that hold names.
-    style : style of the first column.
-    """
+    """Return a table with a rule under its heads: names on the left, then numbers."""
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     for k, head in enumerate(heads):
         side: Any = "left" if k < names else "right"
@@ -254,8 +225,7 @@ def as_text(shown: RenderableType, width: int = WIDTH) -> str:
 
 # ---- as HTML -------------------------------------------------------------------------------------
 
-SUBDUED = "margin:.2em 0;opacity:.7"
-"""Style of notes."""
+SUBDUED = "margin:.2em 0;opacity:.7"  # style of notes
 
 
 def html_of(heading: str, *parts: Part) -> str:

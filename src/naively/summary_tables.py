@@ -36,18 +36,12 @@ from naively.rendering import (
     on_terminal,
 )
 
-FEATURES = 20
-"""Default number of features, interactions and so on to list."""
-CLASSES = 20
-"""Number of classes to list, and to list the terms of."""
-LEAKS = 3
-"""Number of features that almost determine the class to list, one per line."""
-NAMED = 8
-"""Number of features to name in a line about several."""
-PARAMETERS = 30
-"""Number of rows of a table of parameters."""
-WIDEST, GAP = 15, 3
-"""Widths in characters: of a term, of the gap between columns."""
+FEATURES = 20  # default number of features, interactions and so on to list
+CLASSES = 20  # number of classes to list, and to list the terms of
+LEAKS = 3  # number of features that almost determine the class to list, one per line
+NAMED = 8  # number of features to name in a line about several
+PARAMETERS = 30  # number of rows of a table of parameters
+WIDEST, GAP = 15, 3  # widths in characters: of a term, of the gap between columns
 TERM_HEADS = " log-odds     MI"
 PLAIN_HEADS = f"   count       P{TERM_HEADS}"
 """Headings of the numbers of a term, with their widths; the latter if terms have no weights."""
@@ -121,9 +115,7 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
             "place of alpha=0, in --alpha, the family of the feature, or the estimator in Python"
         )
     if constant := [item for item in summary.features if item.constant_in]:
-        places = [
-            f"{clean(item.name, 24)} in class {_listed(item.constant_in)}" for item in constant
-        ]
+        places = [f"{clean(x.name, 24)} in class {_listed(x.constant_in)}" for x in constant]
         notes.append(
             f"constant: {_listed(places, 80)}; other values are all but impossible there; to widen "
             "the bell curve: gaussian(alpha=1), or GaussianNB(alpha=1) in Python"
@@ -147,14 +139,10 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
     if not listed:
         return None
     rows = [
-        [
-            joined([clean(name, 24) for name in block.names]),
-            block.kind,
-            _weight(block.weight),
-            _importance(block.importance),
-        ]
+        [joined([clean(name, 24) for name in block.names]), block.kind, _weight(block.weight),
+         _importance(block.importance)]
         for block in listed
-    ]
+    ]  # fmt: skip
     n_others = len(summary.interactions) - limit
     notes = [f"and {counted(n_others, 'more interaction')} of less importance"] * (n_others > 0)
     importance = {feature.name: feature.importance or 0.0 for feature in summary.features}
@@ -163,17 +151,13 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
         for block in listed
     ):
         notes.insert(
-            0,
-            "an interaction can be more important than its features, where contributions cancel",
+            0, "an interaction can be more important than its features, where contributions cancel"
         )
     if any("principal components" in block.kind for block in listed):
         notes.insert(0, "principal components: directions in which the features vary most")
     if any(block.kind.startswith("Gaussian") for block in listed):
-        notes.insert(
-            0,
-            "Gaussian: bell curves, with one covariance for all classes (shared: LDA) or per class "
-            "(QDA)",
-        )
+        shared = "Gaussian: bell curves, with one covariance for all classes (shared: LDA)"
+        notes.insert(0, f"{shared} or per class (QDA)")
     if any(block.weight < 0 for block in listed):
         notes.insert(0, NEGATIVE)
     if any(block.kind.endswith("cells") for block in listed):
@@ -221,7 +205,9 @@ def cross_validation(summary: ModelSummary) -> Table | None:
     notes += [scores.caveat] * bool(scores.caveat)
     notes += unknown_rows(scores)
     notes += [warning] * scores.worse_than_prior
-    return score_table(scores, scores.title + _sampled(scores, summary), notes)
+    rows, weight = round(scores.rows), round(summary.weight)
+    sampled = "" if rows >= weight else f" on {rows:,} of {counted(weight, 'row')}"
+    return score_table(scores, scores.title + sampled, notes)
 
 
 def worse_note(scores: Scores, remedy: str) -> str:
@@ -236,11 +222,6 @@ def unknown_rows(scores: Scores) -> list[str]:
     rows = counted(round(scores.unknown), "row")
     note = f"{rows} of a class without training rows: errors, without log-loss"
     return [note] * bool(scores.unknown)
-
-
-def _sampled(scores: Scores, summary: ModelSummary) -> str:
-    rows, weight = round(scores.rows), round(summary.weight)
-    return "" if rows >= weight else f" on {rows:,} of {counted(weight, 'row')}"
 
 
 def parameters(section: Section, summary: ModelSummary, rows: Any, width: int) -> Table:
@@ -268,9 +249,8 @@ def parameters(section: Section, summary: ModelSummary, rows: Any, width: int) -
 
 def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], width: int) -> Group:
     """Return the most informative terms of each class, in as many columns as fit."""
-    title = Text(
-        f"Terms of {clean(text.name)} by class, sorted by P(term | class) × log-odds", style="bold"
-    )
+    order = "sorted by P(term | class) × log-odds"
+    title = Text(f"Terms of {clean(text.name)} by class, {order}", style="bold")
     if text.hashed:
         return Group(title, note("terms are hashed: their names are not stored"))
     if not any(text.by_class):
@@ -278,19 +258,15 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
     shown = np.sort(np.argsort(-np.array(weights), kind="stable")[:CLASSES]).tolist()
     heads = TERM_HEADS if text.weighted else PLAIN_HEADS
     cells = [
-        [
-            (clean(shown_term(term.term), WIDEST), _numbers(term, text.weighted))
-            for term in text.by_class[c]
-        ]
+        [(clean(shown_term(t.term), WIDEST), _numbers(t, text.weighted)) for t in text.by_class[c]]
         for c in shown
     ]
     titles = [clean(labels[c], WIDEST) for c in shown]
     widths = [cell_len(word) for line_cells in cells for word, _ in line_cells]
     room = max(*widths, *map(cell_len, titles), 1)
     across = max(1, (width + GAP) // (room + len(heads) + GAP))
-    event = (
-        "a text contains the term" if text.unit == "document" else "a term of a text is this one"
-    )
+    of_document = text.unit == "document"
+    event = "a text contains the term" if of_document else "a term of a text is this one"
     lines = [title]
     for start in range(0, len(shown), across):
         band = slice(start, start + across)
@@ -382,9 +358,8 @@ def leaks(summary: ModelSummary) -> list[str]:
     lines = []
     for feature in features[:LEAKS]:
         information = min(feature.information or 0.0, entropy)
-        bits, of_bits = (
-            f"{b:.2f}" if entropy >= 0.1 else f"{b:.2g}" for b in (information, entropy)
-        )
+        form = ".2f" if entropy >= 0.1 else ".2g"
+        bits, of_bits = f"{information:{form}}", f"{entropy:{form}}"
         text = f"feature {clean(feature.name, 24)} alone almost determines the class"
         lines.append(f"{text} ({bits} of {of_bits} bits)")
     if len(features) > LEAKS:

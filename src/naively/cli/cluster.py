@@ -28,10 +28,8 @@ from naively.tables import learning
 from naively.tables.learning import TrainingSpec, features_of
 from naively.tables.names import three
 
-ALONE = ("holdout", "label", "groups", "time")
-"""Options that a cluster does not support."""
-FEW = 100
-"""Rows that are read to estimate the size of a row."""
+ALONE = ("holdout", "label", "groups", "time")  # options that a cluster does not support
+FEW = 100  # rows that are read to estimate the size of a row
 
 
 def untyped(batch: Any) -> Any:
@@ -102,9 +100,8 @@ def _fitted(
         rows = clusters.rows_to_look_at(spec, features_of(frame.columns, spec)) or 1
         plan = learning.plan([_marked(spark.first_rows(frame, rows), text)], spec)
         count = Counting(plan)
-        model = learned(
-            plan, spark.summed(frame, spark.Converting(untyped, count) if text else count, added)
-        )
+        counting = spark.Converting(untyped, count) if text else count
+        model = learned(plan, spark.summed(frame, counting, added))
     model = checked(name, model, spec)
     kept = _sample(frame, text, spec, model.rows + model.unlabelled)
     scores = cross_validated(name, model, kept, spec)
@@ -124,22 +121,15 @@ def _read(session: Any, data: Sequence[str], format: str | None) -> tuple[Any, b
         return session.read.json(paths), False
     if kind in ("csv", "tsv"):
         sep = "," if kind == "csv" else "\t"
-        return session.read.csv(
-            paths, sep=sep, header=True, quote='"', escape='"', mode="FAILFAST"
-        ), True
+        quoting = {"quote": '"', "escape": '"', "mode": "FAILFAST"}
+        return session.read.csv(paths, sep=sep, header=True, **quoting), True
     raise UsageError(f"--engine reads csv, tsv, jsonl and parquet, not {kind}")
 
 
 def _kind(data: Sequence[str]) -> str:
     """The format, by the suffixes of files."""
     suffixes = {part for path in data for part in Path(path).name.lower().split(".")[1:]}
-    formats = {
-        "csv": "csv",
-        "tsv": "tsv",
-        "jsonl": "jsonl",
-        "ndjson": "jsonl",
-        "parquet": "parquet",
-    }
+    formats = {kind: kind for kind in ("csv", "tsv", "jsonl", "parquet")} | {"ndjson": "jsonl"}
     kinds = {formats[part] for part in suffixes if part in formats}
     if len(kinds) != 1:
         raise UsageError("name the format of the tables with --format: csv, tsv, jsonl, parquet")

@@ -45,9 +45,6 @@ def without_pandas() -> None:
         sys.meta_path.remove(absent)
 
 
-# ---- main ----------------------------------------------------------------------------------------
-
-
 for _command in iter_modules(commands.__path__):  # each adds a command to the application
     import_module(f"{commands.__name__}.{_command.name}")
 SLEEPY = "OPENBLAS_THREAD_TIMEOUT", "4"
@@ -57,9 +54,8 @@ work. Otherwise each keeps its processor busy for 0.1 s at the start and after e
 
 def run(tokens: Sequence[str] | None = None) -> int:
     """Run one command, and return the exit code; errors are one line on standard error."""
-    arguments = [
-        DASH if token == "-" else token for token in (sys.argv[1:] if tokens is None else tokens)
-    ]
+    tokens_given = sys.argv[1:] if tokens is None else tokens
+    arguments = [DASH if token == "-" else token for token in tokens_given]
     try:
         function, bound, _ = app.parse_args(arguments, exit_on_error=False, print_error=False)
         if tokens is None and function.__module__.startswith(commands.__name__):
@@ -121,9 +117,7 @@ def _load() -> None:
 def _dashed(value: Any) -> Any:
     """Replace `DASH` by a dash again, in any argument."""
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(
-            value, **{name: _dashed(field_value) for name, field_value in vars(value).items()}
-        )
+        return replace(value, **{name: _dashed(field) for name, field in vars(value).items()})
     if isinstance(value, list | tuple):
         return type(value)(_dashed(item) for item in value)
     return type(value)("-") if str(value) == DASH else value

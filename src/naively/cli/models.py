@@ -29,8 +29,7 @@ from naively.tables import counting, values
 from naively.tables.names import new_classes
 from naively.tables.targets import positions
 
-TEXT = "text"
-"""Default name of the text column of a model."""
+TEXT = "text"  # default name of the text column of a model
 
 
 def write(saved: Saved, path: Path) -> None:
@@ -43,9 +42,7 @@ def write(saved: Saved, path: Path) -> None:
 
 def load(path: Path, log_too: bool = False) -> Saved:
     """Load a model for prediction; unless `log_too`, print a note on changes only in its log."""
-    saved = _read(path)
-    if not log_too:
-        _note_log(saved, path)
+    saved = _read(path, log_too)
     if saved.learned:
         try:
             saved.model = Weighed.of(saved.model, **saved.learned)
@@ -56,9 +53,7 @@ def load(path: Path, log_too: bool = False) -> Saved:
 
 def load_sums(path: Path, log_too: bool = False) -> Saved:
     """As `load`, for a model that can be updated: UserError if it is not a sum over rows."""
-    saved = _read(path)
-    if not log_too:
-        _note_log(saved, path)
+    saved = _read(path, log_too)
     if saved.learned:
         raise UserError(
             f"{path}: a model of {saved.estimator} is trained on all rows at once, in Python: it "
@@ -67,9 +62,9 @@ def load_sums(path: Path, log_too: bool = False) -> Saved:
     return saved
 
 
-def _read(path: Path) -> Saved:
+def _read(path: Path, log_too: bool) -> Saved:
     try:
-        return model_files.load(path)
+        saved = model_files.load(path)
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such model file; `naively fit` writes one") from None
     except OSError as error:
@@ -82,6 +77,9 @@ def _read(path: Path) -> Saved:
         raise UserError(f"{error}; {remedy}") from None
     except model_files.ModelFileError as error:
         raise UserError(str(error)) from None
+    if not log_too:
+        _note_log(saved, path)
+    return saved
 
 
 def _note_log(saved: Saved, path: Path) -> None:
@@ -218,11 +216,6 @@ def label_of(model: Model, text: str, option: str) -> int:
     return index
 
 
-def features_of(saved: Saved) -> Sequence[str]:
-    """The names of the model's features; empty if it has none."""
-    return saved.model.feature_names or []
-
-
 def spellings(saved: Saved) -> Sequence[str]:
     """The spellings of a missing value in the model's training tables."""
     schema = saved.model.schema
@@ -235,11 +228,6 @@ def document_of(saved: Saved) -> str | None:
         return None
     names = saved.model.feature_names
     return TEXT if names is None else names[0]
-
-
-def kind_of(saved: Saved) -> str | None:
-    """The kind of documents the model was trained on, text or mail; None for tables."""
-    return saved.extra.get("documents")
 
 
 def names_of(classes: Labels) -> list[str]:
@@ -276,11 +264,8 @@ def _named(model: Model, names: list[str], data: str) -> Model:
     if schema.reasons is not None:
         return model
     feature_names = schema.feature_names
-    if (
-        feature_names is None
-        and schema.text_column is not None
-        and (TEXT in names or len(names) > 1)
-    ):
+    many = TEXT in names or len(names) > 1
+    if feature_names is None and schema.text_column is not None and many:
         feature_names = [TEXT]
     if feature_names is None:
         if len(names) != len(schema.names):

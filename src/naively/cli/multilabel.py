@@ -26,18 +26,9 @@ from naively.tables.specification import EstimatorSpec
 from naively.tables.targets import USUAL, LabelCells, notice
 
 TAKEN = (
-    "naive",
-    "text",
-    "skip",
-    "weight",
-    "alpha",
-    "prior",
-    "prior_smoothing",
-    "missing",
-    "format",
-    "sql",
-    "database",
-)
+    "naive", "text", "skip", "weight", "alpha", "prior", "prior_smoothing", "missing", "format",
+    "sql", "database",
+)  # fmt: skip
 """Options of `fit` that `--multilabel` supports."""
 USUAL_THRESHOLD = 0.5
 
@@ -151,16 +142,10 @@ def rule(
 
 @dataclass(frozen=True)
 class LabelRule:
-    """Predict the labels with at least this probability.
-
-    Attributes
-    ----------
-    threshold : float
-    separator : joins labels to a text; None for lists.
-    """
+    """Predict the labels with at least this probability."""
 
     threshold: float
-    separator: str | None
+    separator: str | None  # joins labels to a text; None for lists
 
     @classmethod
     def of(cls, saved: Saved, lists: bool) -> LabelRule:

@@ -23,8 +23,7 @@ from naively.tables.names import named, names_of
 from naively.tables.specification import EstimatorSpec
 from naively.tables.targets import USUAL, LabelCells
 
-PLAIN = ("family", "alpha", "unseen")
-"""Options that only `NaiveBayes` has, and that imply --naive."""
+PLAIN = ("family", "alpha", "unseen")  # options that only `NaiveBayes` has, and that imply --naive
 
 
 def plain_estimator(
@@ -72,18 +71,15 @@ def estimator_of(
     Text columns need none: `AutoBayes` weighs their terms beside other columns. If text is the only
     column, its family is that of `TextNB()`.
 
-    Parameters
-    ----------
-    documents : columns that the format declares as text.
-    lone : the text column, if there is no other feature; else None.
+    `documents`: columns that the format declares as text. `lone`: the text column, if there is no
+    other feature; else None.
     """
     naive_bayes = plain_estimator(target, documents, options)
     families = naive_bayes.params["columns"] or {}
     texts = [name for name, family in families.items() if family != "skip"]
     implying = [f"--{name}" for name in PLAIN if getattr(options, name) != getattr(LEARNING, name)]
-    implying += ["--columns"] * any(
-        families[name] != Text(alpha=options.smoothing) for name in texts
-    )
+    plain_text = Text(alpha=options.smoothing)
+    implying += ["--columns"] * any(families[name] != plain_text for name in texts)
     plain = options.naive or bool(implying)
     monotone = signs(options.monotone or ())
     if monotone and (plain or lone is not None):
@@ -257,9 +253,8 @@ def parsed_family(text: str) -> AnyFamily:
     except ValueError as error:
         raise UsageError(str(error)) from None
     kind: Any = FAMILIES[name]
-    option_names = [
-        option.name for option in fields(kind) if option.name not in ("reference", "plan", "types")
-    ]
+    internal = ("reference", "plan", "types")
+    option_names = [option.name for option in fields(kind) if option.name not in internal]
     if unknown := [option for option in values if option not in option_names]:
         available = f"it has {', '.join(option_names)}" if option_names else "it has no options"
         raise UsageError(f"{text!r}: {name} has no {unknown[0]!r}; {available}")

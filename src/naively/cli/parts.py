@@ -88,10 +88,7 @@ def named(parts: list[str]) -> str | None:
 def to_forget(saved: Saved, parts: list[str] | None, rows: bool) -> list[str]:
     """The parts to forget, or to forget rows of; by default the rows without a part.
 
-    Parameters
-    ----------
-    parts : those requested; None if none were.
-    rows : whether to forget only some rows.
+    `rows`: whether to forget only some rows.
     """
     if parts is None:
         return [REST]

@@ -7,7 +7,7 @@ import logging
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from naively.cli import models, progress
 from naively.cli.errors import UsageError, UserError
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from naively.serve.service import Service
 
 VARIABLE = "NAIVELY_TOKEN"
-SHORTEST = 16
-"""Characters of a token, at least: shorter ones can be guessed."""
+SHORTEST = 16  # characters of a token, at least: shorter ones can be guessed
 LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
@@ -121,7 +120,12 @@ def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int
     hosts = LOOPBACK if token is None else None
     restriction = "the service was started with --read-only" if read_only else reason
     settings = Settings(
-        clean(path.name), Limits(*limits), hosts, token, _inspect(saved), restriction
+        clean(path.name),
+        Limits(*limits),
+        hosts,
+        token,
+        lambda state: summary.inspect_json(replace(saved, model=state.model)),
+        restriction,
     )
     return Service(settings, fixed_state, writer)
 
@@ -183,12 +187,3 @@ def _named(model: Model) -> Model:
     text = schema.text_column is not None
     names = [TEXT] if text else array_names(len(schema.names))
     return model.read_as(schema.named(schema.feature_names or names, MISSING))
-
-
-def _inspect(saved: Saved) -> Any:
-    """A function that returns `naively inspect --json` of a state."""
-
-    def inspected(state: Any) -> dict[str, Any]:
-        return summary.inspect_json(replace(saved, model=state.model))
-
-    return inspected

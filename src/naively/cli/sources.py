@@ -27,19 +27,11 @@ from naively.io.sources import FORMATS, Source, open_source
 from naively.model.model import Model
 from naively.storage import atomic
 from naively.storage.model_files import SERVED, Saved
+from naively.tables import names as naming
 from naively.tables.counting import like as structure_of
 from naively.tables.counting import other_columns
 from naively.tables.declared import PROSE_ROWS, is_prose
 from naively.tables.learning import TrainingSpec, weights_of
-from naively.tables.names import (
-    absent_columns,
-    few,
-    headless,
-    new_classes,
-    no_column,
-    several,
-    three,
-)
 from naively.tables.specification import EstimatorSpec
 
 SETTLED = (
@@ -51,19 +43,12 @@ SETTLED = (
 
 @dataclass
 class Opened:
-    """An open source, with column names that fit the model.
-
-    Attributes
-    ----------
-    files : Source
-    name : its name in messages.
-    names : of the columns.
-    labels : the classes of a model by their texts, for documents, if classes are not texts.
-    """
+    """An open source, with column names that fit the model."""
 
     files: Source
-    name: str
-    names: list[str]
+    name: str  # its name in messages
+    names: list[str]  # of the columns
+    # the classes of a model by their texts, for documents, if classes are not texts
     labels: dict[str, Any] = field(default_factory=dict)
     _ahead: Iterator[Task | None] | None = field(default=None, repr=False)
 
@@ -113,14 +98,8 @@ def opened(
 ) -> Opened:  # fmt: skip
     """Open tables or documents.
 
-    Parameters
-    ----------
-    data : files, folders and patterns; none for standard input.
-    format : of the files; None to infer it.
-    missing : spellings of a missing value.
-    label : the class of all documents; None if they have their own or are tables.
-    query : a database query to read instead of `data`.
-    options : of `open_source`.
+    `data`: files, folders and patterns; none for standard input. `label`: the class of all
+    documents; None if they have their own or are tables.
     """
     if query.sql is not None or query.database is not None:
         return _queried(data, format, label, query)
@@ -132,7 +111,7 @@ def opened(
         source = open_source(list(data), missing=missing, format=format, label=label, **options)
     except FileNotFoundError as error:
         raise UserError(f"{error.filename}: there is no such file") from None
-    name = "standard input" if list(data) == ["-"] else three(data)
+    name = "standard input" if list(data) == ["-"] else naming.three(data)
     if label is not None and not source.texts:
         raise UsageError(f"{name}: --label is for documents; a table has its classes in a column")
     if source.hint:
@@ -157,15 +136,16 @@ def opened_for(
 ) -> Opened:
     """Open data for a model; documents get the names of its text column and its target."""
     document, target = models.document_of(saved), saved.model.target
-    options |= {"document": document, "kind": models.kind_of(saved)}
+    names = saved.model.feature_names or []
+    options |= {"document": document, "kind": saved.extra.get("documents")}
     source = opened(data, format, models.spellings(saved), label, **options)
     if not source.files.texts:
         return source
     if source.files.file is not None:
-        used_names = {*models.features_of(saved), document, target}
+        used_names = {*names, document, target}
         source.names[0] = next(name for i in count() if (name := FILE + "_" * i) not in used_names)
     for old, new in ((TEXTS[0], document), (LABEL, target)):
-        present = old in source.names and old not in models.features_of(saved)
+        present = old in source.names and old not in names
         if present and new is not None and new not in source.names:
             source.names[source.names.index(old)] = new
     return source
@@ -180,7 +160,7 @@ def opened_to_learn(
     source = opened_for(saved, data, options.format, label, classes=names, query=options, **more)
     if source.files.texts and classes.dtype.kind not in "OUT":
         source.labels = dict(zip(names, classes.tolist(), strict=True))
-    if label is not None and (remark := new_classes(names, [label])):
+    if label is not None and (remark := naming.new_classes(names, [label])):
         progress.note(f"{source.name}: {remark}; {models.UNDO}")
     if source.files.texts and target is not None and target not in source.names:
         raise UserError(
@@ -228,10 +208,7 @@ def lone_text(
 ) -> str | None:  # fmt: skip
     """The only feature, if it is text: by an option, or by its first values; else None.
 
-    Parameters
-    ----------
-    texts : columns that the format declares as text.
-    first : reads about so many of the first rows.
+    `first`: reads about so many of the first rows.
     """
     features = [name for name in names if name not in (target, options.weight)]
     features = [name for name in features if name not in options.skipped]
@@ -264,7 +241,7 @@ def target_among(table: Opened, target: str | None) -> str:
         )
     raise UsageError(
         f"{table.name}: --target is missing: name the column with the classes; the columns are "
-        f"{some(table.names)}{headless(table.names)}"
+        f"{some(table.names)}{naming.headless(table.names)}"
     )
 
 
@@ -272,12 +249,12 @@ def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
     """The column with actual labels, to evaluate a model on."""
     if target is None:
         raise UsageError("the model file does not name its target: give it with --target COLUMN")
-    features = models.features_of(saved)
+    features = saved.model.feature_names or []
     if target not in table.names:
         candidates = [name for name in table.names if name not in features]
         reason = f"there is no column {target!r}"
         if candidates:
-            reason = no_column(
+            reason = naming.no_column(
                 target, candidates, "the columns that are not features of the model are"
             )
         raise UserError(f"{table.name}: evaluation needs the true labels: {reason}")
@@ -296,15 +273,8 @@ def check_columns(table: Opened, spec: TrainingSpec) -> None:
     options = spec.columns
     if spec.target == spec.weight:
         raise UserError(f"{table.name}: {spec.target!r} cannot be the target and the weight")
-    column_names = (
-        spec.target,
-        spec.weight,
-        spec.groups,
-        spec.time,
-        *options.named,
-        *options.text,
-        *options.types,
-    )
+    roles = spec.target, spec.weight, spec.groups, spec.time
+    column_names = *roles, *options.named, *options.text, *options.types
     for name in filter(None, column_names):
         if name not in table.names:
             raise UserError(f"{table.name}: {no_such(str(name), table.names)}")
@@ -312,12 +282,12 @@ def check_columns(table: Opened, spec: TrainingSpec) -> None:
 
 def no_such(name: str, names: Sequence[str]) -> str:
     """The message for an option with a name that is no column."""
-    if pieces := several(name, names):
+    if pieces := naming.several(name, names):
         return (
             f"there is no column {name!r}; give the option once for each column, as "
             f"--skip {pieces[0]} --skip {pieces[1]}"
         )
-    return no_column(name, names)
+    return naming.no_column(name, names)
 
 
 def note_other_columns(table: Opened, model: Model, spec: TrainingSpec) -> None:
@@ -326,9 +296,9 @@ def note_other_columns(table: Opened, model: Model, spec: TrainingSpec) -> None:
     names = (name for name in table.names if name not in roles)
     absent, new = other_columns(model.schema, model.target, names)
     if len(absent) == len(model.schema.names):
-        raise UserError(f"{table.name} has none of the features of the model: {few(absent)}")
+        raise UserError(f"{table.name} has none of the features of the model: {naming.few(absent)}")
     if absent:
-        progress.note(f"{table.name} has {absent_columns(absent, new)}")
+        progress.note(f"{table.name} has {naming.absent_columns(absent, new)}")
     if new:
         progress.note(
             f"{table.name}: ignored, as the model has no such feature: {some(new)}; "

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
@@ -25,6 +25,8 @@ from naively.rendering import room_beside as room_beside
 from naively.rendering import with_notes as with_notes
 
 if TYPE_CHECKING:
+    from naively.evaluation.compare import Candidate
+    from naively.evaluation.diagnose import RungResult
     from naively.tables.learning import TrainingSpec
 
 
@@ -50,29 +52,11 @@ def print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(plain_json(value), allow_nan=False) + "\n")
 
 
-def remark(out: Console, notes: Sequence[str]) -> None:
-    """Print some notes."""
-    for text in notes:
-        out.print(note(printable(text)))
-
-
-class Fittable(Protocol):
-    """A model that was compared: Python code, and the option of `naively fit`, for it."""
-
-    @property
-    def use(self) -> str:
-        """Python code; empty for the class prior."""
-
-    @property
-    def option(self) -> str | None:
-        """The option; None if there is none."""
-
-
 def recommend(
     out: Console,
     verdict: Mapping[str, str],
     target: str | None,
-    model: Fittable | None,
+    model: Candidate | RungResult | None,
     spec: TrainingSpec,
 ) -> None:
     """Print a verdict, and how to fit the recommended model on rows that are split likewise."""

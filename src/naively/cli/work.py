@@ -48,8 +48,7 @@ from naively.tables.names import few
 from naively.tables.one_pass import Held, learn
 from naively.tables.targets import with_typed_labels
 
-MOST = 0.9
-"""Share of labels that are numbers, above which they may be amounts."""
+MOST = 0.9  # share of labels that are numbers, above which they may be amounts
 SEPARATORS = "|;,"
 
 
@@ -68,7 +67,8 @@ def odd_labels(model: Model) -> Iterator[str]:
     if weights.sum() == model.rows and 0 < len(once) < len(names):
         have = "classes {} have a single row each" if once[1:] else "class {} has a single row"
         yield f"{have.format(few(once))}: if this is a typing error, correct the label"
-    if (label_list := _several(names)) and _has_texts(model):
+    texts = (block.family.summary.of_texts or p.has_texts for block, p in model.posterior().blocks)
+    if (label_list := _several(names)) and any(texts):
         yield (
             f"labels such as {clean(label_list)!r} name several that are labels themselves: with "
             "--multilabel a text has any number of them"
@@ -86,20 +86,11 @@ def _several(names: list[str]) -> str | None:
     return None
 
 
-def _has_texts(model: Model) -> bool:
-    blocks = model.posterior().blocks
-    return any(
-        block.family.summary.of_texts or parameters.has_texts for block, parameters in blocks
-    )
-
-
 # ---- training scores -----------------------------------------------------------------------------
 
 
-LOOKED_AT = 10_000
-"""Rows of a batch that are looked up among the training rows, at most."""
-HEAVY = 1 << 28
-"""Bytes of a model, above which no models of folds are trained beside it."""
+LOOKED_AT = 10_000  # rows of a batch that are looked up among the training rows, at most
+HEAVY = 1 << 28  # bytes of a model, above which no models of folds are trained beside it
 
 
 def training_scores(
@@ -126,26 +117,16 @@ def training_scores(
     return refitted(rows, full_model, ranked)
 
 
-# ---- work ----------------------------------------------------------------------------------------
-
-
 @dataclass
 class Fitted:
-    """The result of `fit` or `update`.
-
-    Attributes
-    ----------
-    model : Model
-    seconds : float, time of reading, training and cross-validation.
-    held : Scores of held-out rows, or with `--evaluate` of new rows before training on them.
-    cross_validation : Scores of cross-validation on training rows.
-    sample : a sample of these; None if some rows were held out, or a model was updated.
-    """
+    """The result of `fit` or `update`."""
 
     model: Model
-    seconds: float
+    seconds: float  # time of reading, training and cross-validation
+    # Scores of held-out rows, or with `--evaluate` of new rows before training on them
     held: Scores | None
-    cross_validation: Scores | None = None
+    cross_validation: Scores | None = None  # Scores of cross-validation on training rows
+    # a sample of these; None if some rows were held out, or a model was updated
     sample: RowSample | None = None
 
 
@@ -273,10 +254,7 @@ def evaluate(
         codes = compared.truth[:LOOKED_AT]
         return compared, len(codes), training.count(table[:LOOKED_AT], codes)
 
-    with (
-        progress.bar("evaluating", source.files),
-        predictor.counting_rows(1) as rows,
-    ):
+    with progress.bar("evaluating", source.files), predictor.counting_rows(1) as rows:
         for compared, n_looked_up, n_equal in in_order(
             score_task, source.tasks(), workers(None).count
         ):
@@ -325,20 +303,12 @@ def unlearnable(source: Opened, target: str, unlabelled: int) -> UserError:
 
 
 class Predicted(NamedTuple):
-    """Predictions for a batch.
+    """Predictions for a batch."""
 
-    Attributes
-    ----------
-    batch : the columns as they were read.
-    labels : (n,) predicted labels.
-    proba : (n, C) P(c | x); None unless requested.
-    top : (labels, their P(c | x)), (n, k) each, of the most probable classes; None unless
-        requested.
-    """
-
-    batch: pa.RecordBatch
-    labels: Labels
-    proba: Float64 | None
+    batch: pa.RecordBatch  # the columns as they were read
+    labels: Labels  # (n,) predicted labels
+    proba: Float64 | None  # (n, C) P(c | x); None unless requested
+    # (labels, their P(c | x)), (n, k) each, of the most probable classes; None unless requested
     top: tuple[Labels, Float64] | None
 
 
@@ -363,10 +333,7 @@ def predict(
         )  # fmt: skip
 
     is_empty, is_noted, first_names = True, False, set(source.names)
-    with (
-        progress.bar("predicting", source.files),
-        predictor.counting_rows(1) as row_counter,
-    ):
+    with progress.bar("predicting", source.files), predictor.counting_rows(1) as row_counter:
         for names, predicted in in_order(predict_task, source.live_tasks(), workers(None).count):
             is_empty = False
             row_counter.before += predicted.batch.num_rows

@@ -52,10 +52,8 @@ class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     and diverges if it has two. So classes with fewer than three rows are left out of the training
     data, and their probability is their share of the rows.
 
-    Parameters
-    ----------
-    categories : positions of the columns with category codes; "from_dtype" for the categorical
-        columns of a data frame.
+    `categories`: positions of the columns with category codes; "from_dtype" for the categorical
+    columns of a data frame.
     """
 
     def __init__(self, categories: Any = "from_dtype") -> None:
@@ -105,20 +103,12 @@ def plain_columns(X: Encoded) -> tuple[Float64, list[int]]:
 
 @dataclass(frozen=True)
 class Alternative:
-    """A classifier of scikit-learn.
-
-    Attributes
-    ----------
-    name : str
-    use : Python code for it.
-    estimator : not fitted.
-    boosts : whether it takes columns without preprocessing: see `Boosting`.
-    """
+    """A classifier of scikit-learn."""
 
     name: str
-    use: str
-    estimator: Any
-    boosts: bool = False
+    use: str  # Python code for it
+    estimator: Any  # not fitted
+    boosts: bool = False  # whether it takes columns without preprocessing: see `Boosting`
 
 
 BOOSTING = "gradient boosting"
@@ -135,13 +125,8 @@ USUAL = (
 def alternatives(estimators: Sequence[Any]) -> list[Alternative]:
     """Logistic regression, gradient boosting, and the user's classifiers.
 
-    Parameters
-    ----------
-    estimators : import paths such as ``sklearn.svm.SVC(C=10)``, or estimators.
-
-    Raises
-    ------
-    ValueError : for anything that is not a classifier, saying why.
+    `estimators`: import paths such as ``sklearn.svm.SVC(C=10)``, or estimators. Raises ValueError
+    for anything that is not a classifier, saying why.
     """
     candidates = [*USUAL]
     if isinstance(estimators, str) or hasattr(estimators, "fit"):
@@ -203,13 +188,8 @@ class Refits:
     columns are one-hot encoded, with "missing" as a category; text is encoded by TF-IDF. All are
     fitted on the training rows of each split. Boosting takes numbers and categories as they are.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-    rule : Schema with the types of the columns.
-    whole : Schema of one block of all columns, for boosting; None if there is none.
-    splits : of the rows.
-    seconds : time limit for each classifier.
+    `rule`: Schema with the types of the columns. `whole`: Schema of one block of all columns, for
+    boosting; None if there is none.
     """
 
     def __init__(
@@ -333,13 +313,10 @@ def _prepared(rows: LabelledRows, rule: Schema) -> tuple[npt.NDArray[Any], Any]:
     width += len(positions["numbers"])
     floats = FunctionTransformer(np.asarray, kw_args={"dtype": np.float64})
     numbers = SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
+    levels = make_pipeline(floats, OneHotEncoder(handle_unknown="ignore"))
     steps: list[Any] = [
         ("numbers", make_pipeline(floats, *numbers), positions["numbers"]),
-        (
-            "levels",
-            make_pipeline(floats, OneHotEncoder(handle_unknown="ignore")),
-            positions["levels"],
-        ),
+        ("levels", levels, positions["levels"]),
         *((f"text {k}", TfidfVectorizer(), k) for k in positions["text"]),
     ]
     dense = width <= DENSE and not positions["text"]

@@ -66,9 +66,8 @@ class Reliability:
         n = float(rows.sum())
         if not n:
             return cls(rows, levels, levels, math.nan, math.nan, math.nan)
-        bins = (BINS * (2 * np.cumsum(rows) - rows) // (2 * n)).astype(
-            np.int64
-        )  # the bin of the middle row of each distinct probability
+        middle = 2 * np.cumsum(rows) - rows  # twice the position of each distinct probability
+        bins = (BINS * middle // (2 * n)).astype(np.int64)
         squares = hits * (1.0 - levels) ** 2 + (rows - hits) * levels**2
         of_bin, right_of_bin, confidences, variances = (
             np.bincount(bins, quantity, BINS).astype(np.float64)
@@ -97,11 +96,8 @@ def by_probability(
     levels, inverse = np.unique(chance, return_inverse=True)
     size = len(levels)
     event_weights = None if weights is None else weights[happened]
-    return (
-        levels,
-        np.bincount(inverse, weights, size),
-        np.bincount(inverse[happened], event_weights, size),
-    )
+    counts = np.bincount(inverse, weights, size)
+    return levels, counts, np.bincount(inverse[happened], event_weights, size)
 
 
 def temperature_scale(decisions: Float64, codes: Int64, weights: Float64) -> float:
@@ -112,11 +108,7 @@ def temperature_scale(decisions: Float64, codes: Int64, weights: Float64) -> flo
     machines": with m_c rows of class c, a row of it has the target (m_c + 1) / (m_c + 2) for c, so
     that s is finite.
 
-    Parameters
-    ----------
-    decisions : (n, C) of held-out rows.
-    codes : (n,) the class of each row.
-    weights : (n,) of the rows.
+    `decisions`: (n, C) of held-out rows.
     """
     from scipy.optimize import minimize_scalar  # slow to import
     from scipy.special import log_softmax
@@ -126,9 +118,8 @@ def temperature_scale(decisions: Float64, codes: Int64, weights: Float64) -> flo
         return 1.0
     n, classes = decisions.shape
     class_weights = np.bincount(codes, weights, classes)[codes] + 1.0
-    target = np.repeat(
-        (1.0 / (class_weights + 1.0) / (classes - 1))[:, np.newaxis], classes, axis=1
-    )
+    other_class = 1.0 / (class_weights + 1.0) / (classes - 1)
+    target = np.repeat(other_class[:, np.newaxis], classes, axis=1)
     target[np.arange(n), codes] = class_weights / (class_weights + 1.0)
     target *= weights[:, np.newaxis]
 

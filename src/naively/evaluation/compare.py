@@ -43,23 +43,15 @@ TAIL = ("±", "log-loss", "seconds")
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A classifier and its learning curve.
-
-    Attributes
-    ----------
-    name : str
-    use : Python code for it; empty for the class prior.
-    kind : "prior" (the class prior), "naive" (columns are independent given the class), "ladder"
-        (another model of the ladder) or "scikit-learn".
-    curve : Curve
-    option : option of `naively fit` for it; None if there is none.
-    """
+    """A classifier and its learning curve."""
 
     name: str
-    use: str
+    use: str  # Python code for it; empty for the class prior
+    # "prior" (the class prior), "naive" (columns are independent given the class), "ladder"
+    # (another model of the ladder) or "scikit-learn"
     kind: Literal["prior", "naive", "ladder", "scikit-learn"]
     curve: Curve
-    option: str | None = None
+    option: str | None = None  # option of `naively fit` for it; None if there is none
 
     @property
     def error(self) -> Float64:
@@ -240,17 +232,14 @@ def examine(
 ) -> Comparison:  # fmt: skip
     """Compare candidates on labelled rows: the ladder, and `others`, with at least 2 folds.
 
-    Raises
-    ------
-    ValueError : if no column is left, no candidate has a name in `only`, or there are too few
-        rows for a size.
+    Raises ValueError if no column is left, no candidate has a name in `only`, or there are too few
+    rows for a size.
     """
     schema = infer(options, rows.table, (rows.classes, rows.codes)).varying
     schema.check_any("compare")
     train_sizes = sizes or growing(rows.codes, folds)
-    splits = Splits(
-        rows.codes, folds, train_sizes, seed, not sizes, alike_of(schema, rows), rows.split
-    )
+    duplicates = alike_of(schema, rows)
+    splits = Splits(rows.codes, folds, train_sizes, seed, not sizes, duplicates, rows.split)
     trial = Trial(rows, schema, splits, workers(None))
     pooled = weighed(options, rows, schema)
     rungs = ladder(schema, *kinds(schema, options, rows), len(rows.classes), pooled)
@@ -277,7 +266,6 @@ def examine(
         candidates=candidates,
         advice=sentence(candidates, splits.sizes),
         apart="" if only else absent,
-        method="cross-validation" if rows.split is None else rows.split.method,
     )
 
 
@@ -405,9 +393,8 @@ def _verdict(candidates: Sequence[Candidate]) -> Verdict | None:
     }  # fmt: skip
     prior = next(model for model in trained if model.kind == "prior")
     naive = [model for model in trained if model.kind == "naive"]
-    baseline = next(
-        (model for model in naive if model.name == "naive Bayes"), next(iter(naive), prior)
-    )
+    plain = (model for model in naive if model.name == "naive Bayes")
+    baseline = next(plain, next(iter(naive), prior))
     return Verdict([*results.values()], results[prior.name], results[baseline.name])
 
 

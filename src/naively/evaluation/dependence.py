@@ -59,22 +59,13 @@ FLAT = 1e-15  # standard deviation that is rounding error, of numbers up to 1
 
 @dataclass(frozen=True)
 class Evidence:
-    """Likelihood ratios of the dependence of features; numbers, or arrays for many pairs.
+    """Likelihood ratios of the dependence of features; numbers, or arrays for many pairs."""
 
-    Attributes
-    ----------
-    rows : number of rows in which neither feature is missing.
-    g : likelihood ratio 2 n I, in nats; inf if one feature is a function of the other.
-    mean : expected g of independent features.
-    dof : degrees of freedom of the asymptotic χ² distribution of g.
-    most : largest possible g, 2 n times the entropy of a categorical feature.
-    """
-
-    rows: Any
-    g: Any
-    mean: Any
-    dof: Any
-    most: Any = math.inf
+    rows: Any  # number of rows in which neither feature is missing
+    g: Any  # likelihood ratio 2 n I, in nats; inf if one feature is a function of the other
+    mean: Any  # expected g of independent features
+    dof: Any  # degrees of freedom of the asymptotic χ² distribution of g
+    most: Any = math.inf  # largest possible g, 2 n times the entropy of a categorical feature
 
     def __getitem__(self, at: Any) -> Evidence:
         most = self.most if np.ndim(self.most) == 0 else self.most[at]
@@ -105,11 +96,7 @@ def of_levels(x: Int64, y: Int64, sizes: tuple[int, int], codes: Int64, classes:
 
     Degrees of freedom: Σ_c (a_c - 1)(b_c - 1), with the numbers of categories in class c.
 
-    Parameters
-    ----------
-    x, y : (n,) category codes, or the number of categories where missing.
-    sizes : numbers of categories.
-    codes : (n,) class of each row.
+    `x, y`: category codes, or the number of categories where missing.
     """
     a, b = sizes
     present = (x < a) & (y < b)
@@ -149,9 +136,7 @@ def expected(r: npt.NDArray[Any], c: npt.NDArray[Any], n: npt.NDArray[Any]) -> F
 
     Summed term by term for small r c / n; else from the moments, up to (r c / n)^-2.
 
-    Parameters
-    ----------
-    r, c, n : (m,) numbers of rows with the first category, with the second, and of all.
+    `r, c, n`: (m,) numbers of rows with the first category, with the second, and of all.
     """
     r, c, n = (np.asarray(array, np.float64) for array in (r, c, n))
     mu = r * c / n
@@ -189,10 +174,7 @@ def of_numbers(X: Float64, codes: Int64, classes: int) -> Evidence:
 
     Degrees of freedom: the number of classes with three rows or more in which both vary.
 
-    Parameters
-    ----------
-    X : (n, d) float64, NaN where missing.
-    codes : (n,) class of each row.
+    `X`: (n, d) float64, NaN where missing.
     """
     d = X.shape[1]
     rows, g, mean = np.zeros((d, d)), np.zeros((d, d)), np.zeros((d, d))
@@ -220,11 +202,7 @@ def of_both(x: Int64, size: int, Z: Float64, codes: Int64, classes: int) -> Evid
     Degrees of freedom: Σ_c (a_c - 1), with the number of such groups in class c, for classes in
     which the number varies.
 
-    Parameters
-    ----------
-    x : (n,) category codes, or `size` where missing.
-    Z : (n, d) float64, NaN where missing.
-    codes : (n,) class of each row.
+    `x`: (n,) category codes, or `size` where missing. `Z`: (n, d) float64, NaN where missing.
     """
     d = Z.shape[1]
     rows, g, mean, dof = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d, np.int64)
@@ -244,9 +222,8 @@ def of_both(x: Int64, size: int, Z: Float64, codes: Int64, classes: int) -> Evid
             total = square - sums.sum(axis=0) ** 2 / n
         vary = (n_levels > 1) & (total > ZERO * n)
         freedom = np.where(vary, n_levels - 1, 0)
-        class_g, expected_g = _explained(
-            n, np.where(vary, within / np.where(vary, total, 1.0), 1.0), freedom
-        )
+        rest = np.where(vary, within / np.where(vary, total, 1.0), 1.0)
+        class_g, expected_g = _explained(n, rest, freedom)
         rows, g, mean, dof = rows + n, g + class_g, mean + expected_g, dof + freedom
         most += 2.0 * (xlogy(n, n) - xlogy(count, count).sum(axis=0))
     return Evidence(rows, g, mean, dof, most)
@@ -258,10 +235,7 @@ def normal_scores(X: Float64, codes: Int64, classes: int) -> Float64:
     Mutual information does not depend on the scale, but analysis of variance does: a few large
     values, as of incomes, would make the categories that have them differ from the others.
 
-    Parameters
-    ----------
-    X : (n, d) float64, NaN where missing.
-    codes : (n,) class of each row.
+    `X`: (n, d) float64, NaN where missing.
     """
     scores = np.full_like(X, np.nan)
     for class_rows in _by_class(codes, classes):
@@ -337,50 +311,33 @@ TABLES = 50_000  # fewer, with many classes: so many tables of counts
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """A column, as category codes or as numbers.
-
-    Attributes
-    ----------
-    name : str
-    values : (n,) int64 category codes, or `levels` where missing; or float64 with NaN.
-    levels : number of categories; 0 for a numeric column.
-    """
+    """A column, as category codes or as numbers."""
 
     name: str
+    # (n,) int64 category codes, or `levels` where missing; or float64 with NaN
     values: npt.NDArray[Any]
-    levels: int = 0
+    levels: int = 0  # number of categories; 0 for a numeric column
 
 
 @dataclass(frozen=True)
 class ColumnPair:
-    """The dependence of two columns, given the class and marginal.
+    """The dependence of two columns, given the class and marginal."""
 
-    Attributes
-    ----------
-    first, second : names of the columns.
-    kind : "levels" (both categorical), "numbers" (both numeric), or "both" for one of each.
-    rows : number of compared rows, in which neither is missing.
-    given_class : maximum likelihood estimate of I(first; second | Y), in nats; inf if one of two
-        numeric columns is a function of the other.
-    chance : its expected value for columns that are independent given the class, in nats.
-    dof : degrees of freedom of the test; 0 if no class has rows enough to compare.
-    p_value : of independence given the class, times the number of pairs (Bonferroni), at most 1.
-    marginal : estimate of I(first; second), in nats.
-    marginal_chance : its expected value for independent columns, in nats.
-    marginal_p_value : of independence, times the number of pairs, at most 1.
-    """
-
+    # first, second: names of the columns
     first: str
     second: str
-    kind: str
-    rows: int
+    kind: str  # "levels" (both categorical), "numbers" (both numeric), or "both" for one of each
+    rows: int  # number of compared rows, in which neither is missing
+    # maximum likelihood estimate of I(first; second | Y), in nats; inf if one of two numeric
+    # columns is a function of the other
     given_class: float
-    chance: float
-    dof: int
+    chance: float  # its expected value for columns that are independent given the class, in nats
+    dof: int  # degrees of freedom of the test; 0 if no class has rows enough to compare
+    # of independence given the class, times the number of pairs (Bonferroni), at most 1
     p_value: float
-    marginal: float
-    marginal_chance: float
-    marginal_p_value: float
+    marginal: float  # estimate of I(first; second), in nats
+    marginal_chance: float  # its expected value for independent columns, in nats
+    marginal_p_value: float  # of independence, times the number of pairs, at most 1
 
     @property
     def dependent(self) -> bool:
@@ -425,9 +382,8 @@ def features(schema: Schema, table: pa.Table) -> tuple[list[Feature], dict[str, 
             elif part.summary.takes == "truths":
                 x, threshold = data[:, k], part.summary.threshold
                 cutoff = 0.5 if threshold is None else threshold
-                by_name[name] = Feature(
-                    name, np.where(np.isnan(x), 2, x > cutoff).astype(np.int64), 2
-                )
+                truths = np.where(np.isnan(x), 2, x > cutoff).astype(np.int64)
+                by_name[name] = Feature(name, truths, 2)
             else:
                 by_name[name] = Feature(name, np.ascontiguousarray(data[:, k]))
     return [by_name[name] for name in schema.ordered if name in by_name], invalid
@@ -450,10 +406,6 @@ def pairs(features: Sequence[Feature], codes: Int64, classes: int) -> list[Colum
     """Test all pairs of features; dependent pairs come first, then the others, by excess.
 
     Rows in which one of the two is missing are left out.
-
-    Parameters
-    ----------
-    codes : (n,) class of each row.
     """
     conditional = _all(features, codes, classes)
     marginal = _all(features, np.zeros_like(codes), 1)
@@ -476,10 +428,8 @@ def pairs(features: Sequence[Feature], codes: Int64, classes: int) -> list[Colum
 
 def _all(features: Sequence[Feature], codes: Int64, classes: int) -> list[Evidence]:
     """The evidence of each pair: numeric columns at once, categorical columns one by one."""
-    numbers = {
-        feature: k
-        for k, feature in enumerate(feature for feature in features if not feature.levels)
-    }
+    numeric = [feature for feature in features if not feature.levels]
+    numbers = {feature: k for k, feature in enumerate(numeric)}
     X = np.empty((len(codes), len(numbers)))
     for feature, k in numbers.items():
         X[:, k] = feature.values

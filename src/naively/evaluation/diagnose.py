@@ -35,24 +35,14 @@ FUNCTION = 0.995  # correlation, above which one feature is almost a function of
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RungResult(Result):
-    """The result of a model of the ladder on held-out rows; NaN if it was not estimated.
+    """The result of a model of the ladder on held-out rows; NaN if it was not estimated."""
 
-    Attributes
-    ----------
-    use : Python code for it; empty for the class prior.
-    option : option of `naively fit` for it; None if there is none.
-    parameters : number of free parameters, those of the class prior included.
-    rows_per_parameter : training rows for each free parameter.
-    scores : of held-out rows; None if the model was not estimated.
-    reason : why it was not estimated; empty if it was.
-    """
-
-    use: str
-    option: str | None
-    parameters: int
-    rows_per_parameter: float
-    scores: Scores | None
-    reason: str
+    use: str  # Python code for it; empty for the class prior
+    option: str | None  # option of `naively fit` for it; None if there is none
+    parameters: int  # number of free parameters, those of the class prior included
+    rows_per_parameter: float  # training rows for each free parameter
+    scores: Scores | None  # of held-out rows; None if the model was not estimated
+    reason: str  # why it was not estimated; empty if it was
 
     def to_dict(self) -> dict[str, Any]:
         """What `Diagnosis.to_dict` has of the model."""
@@ -120,14 +110,6 @@ def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str, rows: 
     )
 
 
-def rows_each(value: float) -> str:
-    """Format rows per parameter."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
-
-
-# ---- diagnosis -----------------------------------------------------------------------------------
-
-
 FOLDS = 5
 SHOWN = 10  # pairs, by default
 LISTED = 10  # columns to name, at most
@@ -135,13 +117,8 @@ ALL = "∞"  # mutual information, where one numeric feature determines the othe
 PAIR_HEADS = ("pair", "given class", "correlation", "p-value", "marginal", "marginal p-value")
 CORRELATION = 2  # its position: it is shown where any pair is dependent
 RUNG_HEADS = (
-    "model",
-    "parameters",
-    "rows per parameter",
-    "log-loss",
-    "error",
-    "against naive Bayes",
-)
+    "model", "parameters", "rows per parameter", "log-loss", "error", "against naive Bayes",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -208,9 +185,8 @@ class Diagnosis(Report):
         sentences = [f"{key}: {text}." for key, text in self.verdict.items()]
         if self.apart:
             sentences.append(f"{AUTO} was not tried, as {self.apart}.")
-        return " ".join(
-            [self.assumption, *(sentence[0].upper() + sentence[1:] for sentence in sentences)]
-        )
+        sentences = [sentence[0].upper() + sentence[1:] for sentence in sentences]
+        return " ".join([self.assumption, *sentences])
 
     @property
     def advised(self) -> RungResult:
@@ -310,12 +286,7 @@ def diagnose(
 def examine(
     rows: LabelledRows, options: ColumnOptions, seed: int, progress: Progress = silent
 ) -> Diagnosis:
-    """Diagnose labelled rows.
-
-    Raises
-    ------
-    ValueError : if no column is left.
-    """
+    """Diagnose labelled rows. Raises ValueError if no column is left."""
     classes = len(rows.classes)
     schema = infer(options, rows.table, (rows.classes, rows.codes)).varying
     schema.check_any("diagnose")
@@ -326,12 +297,8 @@ def examine(
         selected = most_informative([*columns, *chain(*text_terms.values())], rows.codes, classes)
         column_pairs = pairs(selected, rows.codes, classes)
         advance()
-    trial = Trial(
-        rows,
-        schema,
-        Splits(rows.codes, FOLDS, seed=seed, alike=alike_of(schema, rows), by=rows.split),
-        workers(None),
-    )
+    splits = Splits(rows.codes, FOLDS, seed=seed, alike=alike_of(schema, rows), by=rows.split)
+    trial = Trial(rows, schema, splits, workers(None))
     pooled, reason = weighed(options, rows, schema), unweighed(options, rows, schema)
     rungs = ladder(schema, numbers, levels, classes, pooled)
     if any(rung.name == TEXT for rung in rungs):
@@ -353,7 +320,6 @@ def examine(
         pairs=column_pairs,
         rungs=results,
         apart=reason or "",
-        method="cross-validation" if rows.split is None else rows.split.method,
     )
 
 
@@ -380,29 +346,24 @@ def pair_notes(diagnosis: Diagnosis, limit: int) -> list[str]:
     if n_more > 0:
         lines.append(f"and {n_more:,} more pair{'s' if n_more > 1 else ''}")
     if diagnosis.pairs:
-        lines += [
+        lines.append(
             "given class, marginal: mutual information of the pair in nats, within the classes and "
-            "over all rows, minus what independent features are expected to show",
-            *[
+            "over all rows, minus what independent features are expected to show"
+        )
+        if any(pair.dependent for pair in diagnosis.pairs[:limit]):
+            lines.append(
                 "correlation: two Gaussian features of this correlation have as much mutual "
                 "information given the class"
-            ]
-            * any(pair.dependent for pair in diagnosis.pairs[:limit]),
-            "p-value: of independence"
-            + (
-                f", Bonferroni-corrected for {len(diagnosis.pairs):,} pairs"
-                if diagnosis.pairs[1:]
-                else ""
-            ),
-        ]
+            )
+        corrected = f", Bonferroni-corrected for {len(diagnosis.pairs):,} pairs"
+        lines.append(f"p-value: of independence{corrected * bool(diagnosis.pairs[1:])}")
     shown = diagnosis.pairs[:limit]
     if any(math.isinf(pair.given_class) or math.isinf(pair.marginal) for pair in shown):
         lines.append(f"{ALL}: one of two numeric features is a function of the other")
     if not all(pair.chance and pair.marginal_chance for pair in shown):
         lines.append("· without a p-value: too few rows to compare")
-    by_class = [
-        pair for pair in diagnosis.pairs if pair.marginal_p_value < LEVEL and not pair.dependent
-    ]
+    marginal = [pair for pair in diagnosis.pairs if pair.marginal_p_value < LEVEL]
+    by_class = [pair for pair in marginal if not pair.dependent]
     if by_class:
         verb = "are" if by_class[1:] else "is"
         lines.append(
@@ -433,7 +394,9 @@ def rung_rows(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
     naive = verdict(diagnosis.rungs).naive
     rows: list[tuple[str, ...]] = []
     for rung in diagnosis.rungs:
-        first_cells = (rung.name, magnitude(rung.parameters), rows_each(rung.rows_per_parameter))
+        share = rung.rows_per_parameter
+        each = f"{share:,.0f}" if share >= 100 else f"{share:.2g}"
+        first_cells = (rung.name, magnitude(rung.parameters), each)
         if rung.reason:
             rows.append((*first_cells, "·", "·", "·"))
             continue

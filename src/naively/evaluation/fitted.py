@@ -33,12 +33,9 @@ from naively.statistics.rows import hashed
 from naively.statistics.sample import SampleStatistics
 from naively.tables.encoding import encode
 
-FOLDS = 10
-"""Number of folds; fewer if there are fewer rows."""
-SMALL = 20_000
-"""Up to so many values of a table, and"""
-SHORT = 100_000
-"""so many characters of text, a model with weights is trained again for each fold."""
+FOLDS = 10  # number of folds; fewer if there are fewer rows
+SMALL = 20_000  # up to so many values of a table, and
+SHORT = 100_000  # so many characters of text, a model with weights is trained again for each fold
 BEYOND = 3.0
 """Standard deviations above the expected number of equal rows, by which rows are recognised."""
 RARE = 0.5
@@ -88,14 +85,8 @@ def stored_rows(model: Model) -> Learnable | None:
 class TrainingRows:
     """Look up rows among the training rows of a model that stores them.
 
-    Parameters
-    ----------
-    model : a model of a table.
-
-    Attributes
-    ----------
-    has_rows : whether the model stores all its rows.
-    rows, equal : how many rows were looked up, and how many are equal to training rows.
+    `has_rows`: whether the model stores all its rows. `rows, equal`: how many rows were looked up,
+    and how many are equal to training rows.
     """
 
     def __init__(self, model: Model) -> None:

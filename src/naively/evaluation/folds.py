@@ -47,13 +47,7 @@ def assign_folds(
     (`naively.pooling.duplicates`), and documents with the same terms, are in one fold, unless they
     recur (`naively.pooling.texts.repeated`).
 
-    Parameters
-    ----------
-    schema : of the rows.
-    X : (n, ...) encoded rows.
-    codes : (n,) the class of each row.
-    weights : (n,) or None. They order equal rows.
-    parts : number of folds.
+    They order equal rows.
     """
     if weights is not None and not weights.all():  # rows of weight 0 must not shift others
         part = np.empty(len(codes), np.int64)
@@ -73,10 +67,6 @@ def alike(schema: Schema, X: Data, codes: Int64) -> Int64:
     """Number rows, (n,), so that exactly the duplicates within a class share a number.
 
     It is the position of the first of them.
-
-    Parameters
-    ----------
-    schema, X, codes : as in `assign_folds`.
     """
     order, distinct = _grouped(schema, X, codes, None)
     numbers = np.empty(len(order), np.int64)
@@ -134,20 +124,13 @@ def _columns(schema: Schema, X: Data, rows: Int64) -> Iterator[tuple[Int64, Leve
             continue
         columns = np.arange(block_rows.shape[1])
         if len(columns) > COMPARED:
-            step = -(-len(columns) // COMPARED)
-            columns = _fullest(block_rows) if is_sparse(block_rows) else columns[::step]
-        cells = (
-            encoded(block_rows[:, columns])
-            if not isinstance(block_rows, Encoded)
-            else block_rows[:, columns]
-        )
+            columns = columns[:: -(-len(columns) // COMPARED)]
+            if is_sparse(block_rows):  # those with the most stored values
+                counts = np.bincount(block_rows.indices, minlength=block_rows.shape[1])
+                columns = np.sort(np.argsort(-counts, kind="stable")[:COMPARED])
+        cells = block_rows[:, columns]
+        cells = cells if isinstance(cells, Encoded) else encoded(cells)
         yield from zip(cells.codes.T.astype(np.int64), cells.levels, strict=True)
-
-
-def _fullest(X: Any) -> Int64:
-    """The columns of a CSR matrix with the most stored values."""
-    counts = np.bincount(X.indices, minlength=X.shape[1])
-    return np.sort(np.argsort(-counts, kind="stable")[:COMPARED])
 
 
 def assign_equal_rows(keys: UInt64, codes: Int64) -> Int64:
@@ -157,10 +140,7 @@ def assign_equal_rows(keys: UInt64, codes: Int64) -> Int64:
     on its duplicate. The others are assigned in rotation, in the order of their hashes. A class
     with one distinct row is never held out, so that each model is trained on all classes.
 
-    Parameters
-    ----------
-    keys : (n,) a hash of each row's content.
-    codes : (n,) the class of each row.
+    `keys`: (n,) a hash of each row's content.
     """
     distinct, inverse = np.unique(np.stack([codes.astype(np.uint64), keys]), axis=1,
                                  return_inverse=True)  # fmt: skip
@@ -193,11 +173,8 @@ def _dense_keys(X: npt.NDArray[Any]) -> UInt64:
     columns = np.arange(X.shape[1])
     for rows in blocks(0, len(X), CELLS // max(1, X.shape[1])):
         cells = dense(X[rows])
-        keys[rows] = (
-            _cell_keys(cells.ravel(), np.tile(columns, len(cells)))
-            .reshape(cells.shape)
-            .sum(axis=1, dtype=np.uint64)
-        )
+        cell_keys = _cell_keys(cells.ravel(), np.tile(columns, len(cells)))
+        keys[rows] = cell_keys.reshape(cells.shape).sum(axis=1, dtype=np.uint64)
     return keys
 
 
@@ -235,13 +212,9 @@ def _steps(numbers: npt.NDArray[Any]) -> UInt64:
     return (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
 
 
-# ---- folds ---------------------------------------------------------------------------------------
-
-
 T = TypeVar("T")
 
-FEW = 20_000
-"""Values of a table, up to which one worker is faster than several."""
+FEW = 20_000  # values of a table, up to which one worker is faster than several
 
 Reading = tuple[Schema, Prior]
 """How to estimate from sums: families with their hyperparameters, and the class prior."""
@@ -249,20 +222,12 @@ Reading = tuple[Schema, Prior]
 
 @dataclass(frozen=True, eq=False)
 class Unlearned:
-    """Predictions of a model for held-out rows.
+    """Predictions of a model for held-out rows."""
 
-    Attributes
-    ----------
-    rows : (m,) positions of the rows.
-    log_proba : (m, C) log P(c | x), in nats; -inf for classes without training rows.
-    unknown : (m,) whether the model had no training row of that class.
-    losses : (m,) -log P(label | x), in nats.
-    """
-
-    rows: Int64
-    log_proba: Float64
-    unknown: npt.NDArray[np.bool_]
-    losses: Float64
+    rows: Int64  # (m,) positions of the rows
+    log_proba: Float64  # (m, C) log P(c | x), in nats; -inf for classes without training rows
+    unknown: npt.NDArray[np.bool_]  # (m,) whether the model had no training row of that class
+    losses: Float64  # (m,) -log P(label | x), in nats
 
 
 Answer = Callable[[Unlearned], T]
@@ -270,26 +235,17 @@ Answer = Callable[[Unlearned], T]
 
 @dataclass(frozen=True, eq=False)
 class Learnable:
-    """Training rows, encoded.
+    """Training rows, encoded."""
 
-    Attributes
-    ----------
-    blank : untrained Model, with the columns and families of these rows.
-    X : (n, ...) encoded rows.
-    labels : (n,)
-    weights : (n,) not negative; None if every row weighs 1.
-    kept : (n,) positions of these rows among the rows that the caller passed; None if they are
-        all of them.
-    source : the data that families were inferred from; None if they were not inferred.
-    split : the groups or times of the rows, to split them by; None for stratified folds.
-    """
-
-    blank: Model
-    X: Data
-    labels: Labels
-    weights: Float64 | None = None
+    blank: Model  # untrained Model, with the columns and families of these rows
+    X: Data  # (n, ...) encoded rows
+    labels: Labels  # (n,)
+    weights: Float64 | None = None  # (n,) not negative; None if every row weighs 1
+    # (n,) positions of these rows among the rows that the caller passed; None if they are all of
+    # them
     kept: Int64 | None = None
-    source: Any = None
+    source: Any = None  # the data that families were inferred from; None if they were not inferred
+    # the groups or times of the rows, to split them by; None for stratified folds
     split: SplitBy | None = None
 
     @property
@@ -311,24 +267,12 @@ class Folds:
     only added, never subtracted. For sparse counts, a group is counted over the columns of the
     test rows only.
 
-    Parameters
-    ----------
-    rows : Learnable
-    learned : (S, n) bool, whether each of S models is trained on each row.
-    workers : Workers that count and score.
-    whole : a model trained on these rows and others; each model is then this one less the rows
-        that it is not trained on. Its sums must be reversible.
-
-    Attributes
-    ----------
-    classes : (C,) the labels of all rows, sorted.
-    codes : (n,) the class of each row.
-    frequencies : (C,) the share of each class among all training rows.
-
-    Raises
-    ------
-    ValueError : for rows that cannot be trained on; and if rare terms were dropped (`max_terms`),
-        because counts then depend on the order of the rows.
+    `learned`: (S, n) bool, whether each of S models is trained on each row. `whole`: a model
+    trained on these rows and others; each model is then this one less the rows that it is not
+    trained on. Its sums must be reversible. `classes`: (C,) the labels of all rows, sorted.
+    `frequencies`: (C,) the share of each class among all training rows. Raises ValueError for rows
+    that cannot be trained on; and if rare terms were dropped (`max_terms`), because counts then
+    depend on the order of the rows.
     """
 
     def __init__(
@@ -484,9 +428,7 @@ class Folds:
     ) -> list[list[T]]:
         """Predict the test rows of each split: a list of answers for each split, one per reading.
 
-        Raises
-        ------
-        ValueError : if a reading does not suit the sums, or a test row cannot be scored.
+        Raises ValueError if a reading does not suit the sums, or a test row cannot be scored.
         """
         met_only = all(_met_only(schema) for schema, _ in readings) and is_sparse(self.rows.X)
         inner = SERIAL if len(tests) > 1 else self.workers
@@ -501,9 +443,7 @@ class Folds:
                 model, X = self._model_and_test(split, test, met_only)
                 if not len(model.classes):
                     raise ValueError("there are no training rows")
-                return [
-                    answer(self._scored(model, reading, test, X, inner)) for reading in readings
-                ]
+                return [answer(self._scored(model, how, test, X, inner)) for how in readings]
             except InvalidValueError as error:
                 raise self._placed(error, test) from None
             except ValueError as error:
@@ -560,9 +500,7 @@ def _read(available: Schema, other: Schema, wholes: list[Any]) -> list[Any]:
         return wholes
     selected = []
     for part in other.parts:
-        k = next(
-            (k for k, candidate in enumerate(available.parts) if serves(candidate, part)), None
-        )
+        k = next((k for k, other in enumerate(available.parts) if serves(other, part)), None)
         if k is None:
             raise ValueError(
                 "settings must not change what is counted of the columns, as these do of "
@@ -602,9 +540,8 @@ def k_fold(
         return Folds(rows, learned, workers, whole), tests
     fold = assign_folds(rows.blank.schema, rows.X, codes, rows.weights, count)
     learned = np.arange(fold.max(initial=-1) + 1)[:, np.newaxis] != fold
-    return Folds(rows, learned, workers, whole), [
-        np.flatnonzero(~in_training) for in_training in learned
-    ]
+    tests = [np.flatnonzero(~in_training) for in_training in learned]
+    return Folds(rows, learned, workers, whole), tests
 
 
 def distinct_columns(table: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[Int64, ...]]:

@@ -59,13 +59,9 @@ def confusion(
 
 @dataclass(frozen=True)
 class Hits:
-    """Counts for each label: true positives, false positives and false negatives.
+    """Counts for each label: true positives, false positives and false negatives."""
 
-    Attributes
-    ----------
-    right, extra, missed : (L,) rows, in that order.
-    """
-
+    # right, extra, missed: (L,) rows, in that order
     right: npt.NDArray[Any]
     extra: npt.NDArray[Any]
     missed: npt.NDArray[Any]
@@ -123,21 +119,13 @@ def _plain(weight: float) -> float:
 
 @dataclass(frozen=True)
 class Decision:
-    """The result of classifying some rows as positive.
+    """The result of classifying some rows as positive."""
 
-    Attributes
-    ----------
-    threshold : smallest probability of a row that is flagged; None if the model's predictions
-        are used.
-    positives : rows of the positive class.
-    flagged : rows classified as positive.
-    caught : rows that are both.
-    """
-
+    # smallest probability of a row that is flagged; None if the model's predictions are used
     threshold: float | None
-    positives: float
-    flagged: float
-    caught: float
+    positives: float  # rows of the positive class
+    flagged: float  # rows classified as positive
+    caught: float  # rows that are both
 
     @property
     def missed(self) -> float:
@@ -168,17 +156,9 @@ class Decision:
 class Ranking:
     """Rows ranked by the probability of the positive class.
 
-    Parameters
-    ----------
-    chance : (n,) P(positive | x).
-    truth : (n,) whether the rows are positive.
-    weights : (n,), or None if each row weighs 1.
-
-    Attributes
-    ----------
-    levels : (k,) the distinct probabilities, decreasing.
-    flagged, caught : (k,) rows with at least that probability, and those of them that are
-        positive.
+    `chance`: (n,) P(positive | x). `truth`: (n,) whether the rows are positive. `weights`: (n,), or
+    None if each row weighs 1. `levels`: (k,) the distinct probabilities, decreasing. `flagged,
+    caught`: (k,) rows with at least that probability, and those of them that are positive.
     """
 
     def __init__(self, chance: Float64, truth: Truths, weights: Float64 | None = None) -> None:
@@ -269,9 +249,8 @@ class Ranking:
 
     def _decision(self, threshold: float, count: int) -> Decision:
         """Flag the rows with the `count` highest distinct probabilities."""
-        flagged, caught = (
-            np.append(0, totals)[count].item() for totals in (self.flagged, self.caught)
-        )
+        totals = self.flagged, self.caught
+        flagged, caught = (np.append(0, total)[count].item() for total in totals)
         return Decision(threshold, self.positives, flagged, caught)
 
 
@@ -389,9 +368,8 @@ class Scores:
         """Flag the rows that the model predicts as the positive class."""
         positive = self.positive
         rows, n_flagged = self.confusion[positive].sum(), self.confusion[:, positive].sum()
-        return Decision(
-            None, rows.item(), n_flagged.item(), self.confusion[positive, positive].item()
-        )
+        caught = self.confusion[positive, positive].item()
+        return Decision(None, rows.item(), n_flagged.item(), caught)
 
     def as_json(self) -> dict[str, Any]:
         """All scores as JSON values, without those that are not known."""
@@ -407,11 +385,8 @@ class Scores:
                 "calibration_standard_error": self.calibration.standard_error,
                 "calibration_error_if_calibrated": self.calibration.if_calibrated,
             }
-        values |= {
-            "baseline_accuracy": self.baseline_accuracy,
-            "baseline_log_loss": self.baseline_log_loss,
-            "worse_than_prior": self.worse_than_prior,
-        }
+        names = ["baseline_accuracy", "baseline_log_loss", "worse_than_prior"]
+        values |= {name: getattr(self, name) for name in names}
         if self.positive is not None and self.ranking is not None:
             values["positive"] = labels[self.positive]
             values["auc"] = self.ranking.auc()
@@ -429,14 +404,10 @@ class Scores:
 class Tally:
     """Sums over predictions and labels, for `Scores`; tallies add up (`+`).
 
-    Parameters
-    ----------
-    classes : (C,) labels.
-    log_prior : (C,) log of the class frequencies, the baseline; None if there is none.
-    majority : position of the majority class of the training rows; None for that of the rows added.
-    positive : position of the positive class; None if there is none.
-    ranked : positions of classes to rank the rows by, each against all others; by default the
-        positive one.
+    `log_prior`: (C,) log of the class frequencies, the baseline; None if there is none. `majority`:
+    position of the majority class of the training rows; None for that of the rows added.
+    `positive`: position of the positive class; None if there is none. `ranked`: positions of
+    classes to rank the rows by, each against all others; by default the positive one.
     """
 
     def __init__(
@@ -481,17 +452,10 @@ class Tally:
     ) -> tuple[Float64, Float64]:  # fmt: skip
         """Add rows.
 
-        Parameters
-        ----------
-        truth : (n,) position of each row's class, -1 for a label that is not a class.
-        log_proba : (n, C) log P(c | x); None for a classifier without probabilities.
-        predicted : (n,) positions of predicted classes; the most probable ones by default.
-        seen : (n,) whether the model had training rows of the row's class; by default, where
-            `truth` is not -1.
-        weights : (n,) not negative; 1 by default.
-
-        Returns
-        -------
+        `truth`: (n,) position of each row's class, -1 for a label that is not a class. `log_proba`:
+        (n, C) log P(c | x); None for a classifier without probabilities. `predicted`: (n,)
+        positions of predicted classes; the most probable ones by default. `seen`: (n,) whether the
+        model had training rows of the row's class; by default, where `truth` is not -1. Returns
         (-log P(label | x) in nats, 1 where the prediction is wrong, else 0), (n,) each; losses are
         NaN without probabilities.
         """
@@ -534,10 +498,8 @@ class Tally:
         total = copy.copy(self)
         total.counts = self.counts + other.counts
         total.sums = {name: total_sum + other.sums[name] for name, total_sum in self.sums.items()}
-        total.confidences, total.chances = (
-            self.confidences + other.confidences,
-            self.chances + other.chances,
-        )
+        total.confidences = self.confidences + other.confidences
+        total.chances = self.chances + other.chances
         return total
 
     def _rankings(self) -> dict[int, Ranking]:
@@ -566,9 +528,8 @@ class Tally:
             return math.nan if sums[infinite] > 0 else math.sqrt(_ratio(variance[of], present[of]))
 
         class_rows = counts[:-1].sum(axis=1)
-        most_frequent = (
-            class_rows.argmax() if self.majority is None and len(class_rows) else self.majority
-        )
+        has_majority = self.majority is not None or not len(class_rows)
+        most_frequent = self.majority if has_majority else class_rows.argmax()
         return Scores(
             rows=_plain(rows),
             unknown=_plain(rows - sums[SEEN]),
@@ -600,18 +561,11 @@ def _joined(batches: list[tuple[Float64, Any, Float64]]) -> tuple[Float64, Any, 
 
 
 class RuleScores(NamedTuple):
-    """Scores of labels with abstentions; NaN without rows.
+    """Scores of labels with abstentions; NaN without rows."""
 
-    Attributes
-    ----------
-    share_open : share of rows for which the rule abstains.
-    accuracy : share of correct labels among the other rows.
-    mean_cost : mean over the rows with a prediction whose label is a class of the model.
-    """
-
-    share_open: float
-    accuracy: float
-    mean_cost: float
+    share_open: float  # share of rows for which the rule abstains
+    accuracy: float  # share of correct labels among the other rows
+    mean_cost: float  # mean over the rows with a prediction whose label is a class of the model
 
     @classmethod
     def of(cls, confusion: ExactArray, costs: Float64 | None) -> RuleScores:
@@ -620,9 +574,8 @@ class RuleScores(NamedTuple):
         rows, left_open, decided = counts.sum(), counts[:, -1].sum(), counts[:-1, :-1]
         cost = math.nan if costs is None else math.fsum((costs * decided).ravel())
         hits = np.diag(decided).sum()
-        return cls(
-            _ratio(left_open, rows), _ratio(hits, rows - left_open), _ratio(cost, decided.sum())
-        )
+        accuracy, mean_cost = _ratio(hits, rows - left_open), _ratio(cost, decided.sum())
+        return cls(_ratio(left_open, rows), accuracy, mean_cost)
 
 
 class RuleTally:
@@ -650,9 +603,8 @@ class RuleTally:
 
     def scores(self) -> dict[str, RuleScores]:
         """Scores of each rule."""
-        return {
-            name: RuleScores.of(counts, self.rule.costs) for name, counts in self.counts.items()
-        }
+        costs = self.rule.costs
+        return {name: RuleScores.of(counts, costs) for name, counts in self.counts.items()}
 
 
 # ---- multilabel ----------------------------------------------------------------------------------
@@ -660,21 +612,15 @@ class RuleTally:
 
 @dataclass(frozen=True)
 class LabelScores:
-    """Scores of multilabel predictions.
+    """Scores of multilabel predictions."""
 
-    Attributes
-    ----------
-    labels : (L,) of the model, then labels of the rows that the model does not have.
-    hits : of each label.
-    rows, exact : number of rows, and of those with exactly the right labels.
-    log_loss, baseline_log_loss : nats per row, summed over the labels of the model; baseline: the
-        training frequency of each label.
-    """
-
-    labels: list[str]
-    hits: Hits
+    labels: list[str]  # (L,) of the model, then labels of the rows that the model does not have
+    hits: Hits  # of each label
+    # rows, exact: number of rows, and of those with exactly the right labels
     rows: int
     exact: int
+    # log_loss, baseline_log_loss: nats per row, summed over the labels of the model; baseline: the
+    # training frequency of each label
     log_loss: float
     baseline_log_loss: float
 
@@ -714,10 +660,8 @@ class LabelTally:
     def add(self, lists: Sequence[Sequence[str]], predicted: Truths, log_odds: Float64) -> None:
         """Add rows.
 
-        Parameters
-        ----------
-        lists : (n,) the labels of each row.
-        predicted, log_odds : (n, L) whether each label of the model is predicted, and its log-odds.
+        `predicted, log_odds`: (n, L) whether each label of the model is predicted, and its
+        log-odds.
         """
         positions = {label: k for k, label in enumerate(self.labels)}
         truth, labels_known = np.zeros(predicted.shape, bool), np.ones(len(predicted), bool)
@@ -788,9 +732,8 @@ def margin(more: Float64, less: Float64) -> Margin:
         differences = differences[~np.isnan(differences)]
         if len(differences) < 2:
             return Margin(0.0, math.inf)
-        return Margin(
-            float(differences.mean()), float(differences.std(ddof=1) / math.sqrt(len(differences)))
-        )
+        error = differences.std(ddof=1) / math.sqrt(len(differences))
+        return Margin(float(differences.mean()), float(error))
 
 
 def clearly_less(less: Float64, more: Float64) -> bool:

@@ -63,10 +63,8 @@ PRIOR = ("prior", "prior_smoothing", "class_weight")
 
 AUTO, WIDE = "AutoBayes", 200
 """The default model of tables, and the number of columns up to which it is tried."""
-TEXT = "TextNB"
-"""The default model of documents."""
-FEW = 3
-"""Text columns to name, at most."""
+TEXT = "TextNB"  # the default model of documents
+FEW = 3  # text columns to name, at most
 
 EVENTS: dict[Event, str] = {
     "multinomial": "naive Bayes, multinomial",
@@ -117,22 +115,13 @@ def known_as(models: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Rung:
-    """A model of the ladder: a choice of blocks for the columns of a table.
-
-    Attributes
-    ----------
-    name : str
-    use : Python code for it; empty for the class prior.
-    option : option of `naively fit` for it; None if there is none.
-    blocks : tuple of Block
-    free : parameters of the first block, if known before estimation.
-    """
+    """A model of the ladder: a choice of blocks for the columns of a table."""
 
     name: str
-    use: str
-    option: str | None
+    use: str  # Python code for it; empty for the class prior
+    option: str | None  # option of `naively fit` for it; None if there is none
     blocks: tuple[Block, ...]
-    free: int | None = None
+    free: int | None = None  # parameters of the first block, if known before estimation
 
     @property
     def naive(self) -> bool:
@@ -159,11 +148,8 @@ def kinds(
             levels |= dict(zip(part.names, map(len, part_levels), strict=True))
         elif part.summary.takes == "truths":
             levels |= dict.fromkeys(part.names, 2)
-    numbers = tuple(
-        name
-        for name in rule.ordered
-        if _has_powers(numeric.family_of[name]) and levels.get(name) != 2
-    )
+    powers = {name for name in rule.ordered if _has_powers(numeric.family_of[name])}
+    numbers = tuple(name for name in rule.ordered if name in powers and levels.get(name) != 2)
     return numbers, {name: levels[name] for name in rule.ordered if name in levels}
 
 
@@ -178,9 +164,8 @@ def unweighed(options: ColumnOptions, rows: LabelledRows, rule: Schema) -> str |
     With more than 200 columns, screening all pairs in each fold would take too long. `TextNB` is
     the default model of documents alone.
     """
-    with_family = [
-        name for name, family in options.families.items() if family not in ("skip", Text())
-    ]
+    plain = ("skip", Text())
+    with_family = [name for name, family in options.families.items() if family not in plain]
     if rows.table.num_columns > WIDE:
         return f"there are more than {WIDE} columns"
     if not rule.blocks[1:] and (reason := has_text(rule)):
@@ -218,13 +203,9 @@ def ladder(
 ) -> list[Rung]:  # fmt: skip
     """The models of the ladder for the columns of a table.
 
-    Parameters
-    ----------
-    rule : Schema, each column with its inferred family.
-    numbers : numeric columns, which Gaussian models take together.
-    levels : number of categories of each categorical column.
-    classes : K.
-    whole : all columns in one block, for `AutoBayes`; None if it is not tried on them.
+    `numbers`: numeric columns, which Gaussian models take together. `levels`: number of categories
+    of each categorical column. `whole`: all columns in one block, for `AutoBayes`; None if it is
+    not tried on them.
     """
     is_text = len(rule.blocks) == 1 and _is_text(rule.blocks[0])
     use = text_code(rule.blocks[0].family) if is_text else "NaiveBayes()"
@@ -267,22 +248,23 @@ def _of_text(rule: Schema) -> list[Rung]:
         rungs.append(Rung(TEXT, text_code(DEFAULT), "", (default_block,)))
     for event, name in EVENTS.items():
         try:
-            blocks = tuple(_counting(block, event) for block in rule.blocks)
+            blocks = tuple(
+                replace(block, family=cast(Any, block.family).counting(event))
+                if _is_text(block) else block
+                for block in rule.blocks
+            )  # fmt: skip
         except ValueError:  # options that do not suit this event
             continue
         if blocks == rule.blocks:
             continue
         words = [block for block in blocks if _is_text(block)]
         column_options = {block.names[0]: _changed_options(block.family) for block in words}
-        code = ", ".join(
-            f"{column!r}: {_code('Text', options)}" for column, options in column_options.items()
-        )
+        pairs = column_options.items()
+        code = ", ".join(f"{column!r}: {_code('Text', options)}" for column, options in pairs)
         use = f"NaiveBayes(columns={{{code}}})"
         if len(blocks) == 1:
             use = text_code(words[0].family)
-        families = (
-            f"{column}={_code('text', options)}" for column, options in column_options.items()
-        )
+        families = (f"{column}={_code('text', options)}" for column, options in pairs)
         option = " ".join(f'--columns "{family}"' for family in families)
         rungs.append(Rung(name, use, option, blocks))
     return rungs
@@ -298,9 +280,7 @@ def lone_text(columns: Any, n_features: int) -> Text | None:
 def text_code(family: AnyFamily, parameters: Iterable[tuple[str, str]] = ()) -> str:
     """Return Python code of the `TextNB` with this family.
 
-    Parameters
-    ----------
-    parameters : (name, code) of those of a `NaiveBayes`, of which `TextNB` has the class prior's.
+    `parameters`: (name, code) of those of a `NaiveBayes`, of which `TextNB` has the class prior's.
     """
     options = _changed_options(family)
     if not isinstance(family, WeighedText):
@@ -310,14 +290,6 @@ def text_code(family: AnyFamily, parameters: Iterable[tuple[str, str]] = ()) -> 
     code += [(name, value) for name, value in parameters if name in PRIOR]
     arguments = [repr(event)] * (event is not None) + [f"{name}={value}" for name, value in code]
     return f"TextNB({', '.join(arguments)})"
-
-
-def _counting(block: Block, event: Event) -> Block:
-    """A text block with another event; other blocks as they are."""
-    if not _is_text(block):
-        return block
-    family: Any = block.family
-    return replace(block, family=family.counting(event))
 
 
 def _is_text(block: Block) -> bool:
@@ -348,13 +320,10 @@ def _use(family: AnyFamily, alone: bool) -> str:
 
 def _changed_options(family: AnyFamily) -> dict[str, Any]:
     """The hyperparameters of a family that differ from their defaults."""
-    defaults = {
-        field.name: field.default
-        for field in fields(cast(Any, family))
-        if field.name not in ("reference", "also")
-    }
     return {
-        name: getattr(family, name) for name in defaults if getattr(family, name) != defaults[name]
+        field.name: getattr(family, field.name)
+        for field in fields(cast(Any, family))
+        if field.name not in ("reference", "also") and getattr(family, field.name) != field.default
     }
 
 

@@ -52,33 +52,21 @@ ROWS = 100_000
 CELLS, BYTES = 1 << 24, 1 << 29
 KEPT_CELLS, KEPT_BYTES = 1 << 22, 1 << 26
 """Cells and bytes, at most, of a sample of training rows for cross-validation,"""
-PROSE = 1 << 24
-"""and bytes of long texts, which are slow to count and to predict."""
-POSITION = "\0position"
-"""A name that no column of a table has."""
+PROSE = 1 << 24  # and bytes of long texts, which are slow to count and to predict
+POSITION = "\0position"  # a name that no column of a table has
 
 
 @dataclass
 class LabelledRows:
-    """Rows with their labels.
+    """Rows with their labels."""
 
-    Attributes
-    ----------
-    table : pa.Table, without the target.
-    classes : (C,) the labels, sorted.
-    codes : (n,) int64, the class of each row.
-    total : number of labelled rows in the data, of which these are n.
-    unlabelled : number of rows without a label, which were left out.
-    target : name of the label column, if there is one.
-    split : the groups or times of the rows, to split them by; None for random folds.
-    """
-
-    table: pa.Table
-    classes: Labels
-    codes: Int64
-    total: int
-    unlabelled: int
-    target: str | None = None
+    table: pa.Table  # pa.Table, without the target
+    classes: Labels  # (C,) the labels, sorted
+    codes: Int64  # (n,) int64, the class of each row
+    total: int  # number of labelled rows in the data, of which these are n
+    unlabelled: int  # number of rows without a label, which were left out
+    target: str | None = None  # name of the label column, if there is one
+    # the groups or times of the rows, to split them by; None for random folds
     split: SplitBy | None = None
 
     @property
@@ -91,27 +79,19 @@ class LabelledRows:
             "rows": self.total,
             "sampled": len(self.codes),
             "unlabelled": self.unlabelled,
+            "method": "cross-validation" if self.split is None else self.split.method,
         }
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Report:
-    """A result for the rows of a table.
+    """A result for the rows of a table."""
 
-    Attributes
-    ----------
-    target : name of the label column, if there is one.
-    classes : dict, number of rows of each label.
-    rows : number of labelled rows.
-    sampled : number of rows used: fewer than `rows` if they were sampled.
-    unlabelled : number of rows without a label, which were left out.
-    """
-
-    target: str | None
-    classes: dict[Any, int]
-    rows: int
-    sampled: int
-    unlabelled: int
+    target: str | None  # name of the label column, if there is one
+    classes: dict[Any, int]  # number of rows of each label
+    rows: int  # number of labelled rows
+    sampled: int  # number of rows used: fewer than `rows` if they were sampled
+    unlabelled: int  # number of rows without a label, which were left out
 
     @property
     @abstractmethod
@@ -149,9 +129,7 @@ class Report:
 def failures(reasons: Iterable[tuple[str, str]]) -> list[str]:
     """Lines "names: reason", one for each distinct reason.
 
-    Parameters
-    ----------
-    reasons : pairs (name, why it was not estimated, or "").
+    `reasons`: pairs (name, why it was not estimated, or "").
     """
     names: dict[str, list[str]] = {}
     for name, reason in reasons:
@@ -162,25 +140,17 @@ def failures(reasons: Iterable[tuple[str, str]]) -> list[str]:
 
 @dataclass
 class Reservoir:
-    """A sample of the rows of a stream in constant memory: those with the smallest random numbers.
+    """The rows of a stream with the smallest random numbers: a sample in constant memory."""
 
-    Attributes
-    ----------
-    held : rows and their numbers.
-    limit : rows of the sample, at most.
-    threshold : the numbers of sampled rows are below it.
-    """
-
-    held: Held = field(default_factory=Held)
-    limit: int = ROWS
-    threshold: float = ALL
+    held: Held = field(default_factory=Held)  # rows and their numbers
+    limit: int = ROWS  # rows of the sample, at most
+    threshold: float = ALL  # the numbers of sampled rows are below it
 
     def add(self, table: pa.Table, draws: Float64) -> None:
         """Add the rows whose numbers are below the threshold."""
         selected = draws < self.threshold
-        self.held.add(
-            table if selected.all() else table.filter(pa.array(selected)), draws[selected]
-        )
+        rows = table if selected.all() else table.filter(pa.array(selected))
+        self.held.add(rows, draws[selected])
         if self.held.rows > 2 * self.limit:
             self.cut()
 
@@ -217,11 +187,8 @@ def of_stream(
         sample.add(table.filter(pa.array(has_label)), draws[has_label])
     sample.cut()
     if not sample.held.tables:
-        raise ValueError(
-            f"every cell of the target column {target!r} is empty"
-            if unlabelled
-            else "there are no rows"
-        )
+        empty = f"every cell of the target column {target!r} is empty"
+        raise ValueError(empty if unlabelled else "there are no rows")
     table = together(sample.held.tables)
     classes, codes = labelled(table, target, missing)
     if untyped:
@@ -257,19 +224,10 @@ def of_any(
 ) -> tuple[LabelledRows, tuple[str, ...]]:  # fmt: skip
     """(the labelled rows of a user's data; the columns that the source declares as documents).
 
-    Parameters
-    ----------
-    X : a path, a list of paths, a stream as from `naively.scan`, a list of documents, or a table
-        as in `of_table`.
-    y : name of the label column; or (n,) labels, for a table.
-    missing : spellings of a missing value.
-    groups, time : name of the column to split the rows by, which is then dropped; or (n,) values,
-        for a table in memory.
-    features : names of columns that are not dropped.
-
-    Raises
-    ------
-    ValueError : saying what is wrong and where.
+    `X`: a path, a list of paths, a stream as from `naively.scan`, a list of documents, or a table
+    as in `of_table`. `y`: name of the label column; or (n,) labels, for a table. `groups, time`:
+    name of the column to split the rows by, which is then dropped; or (n,) values, for a table in
+    memory. `features`: names of columns that are not dropped.
     """
     if (chosen := kind_of_split(groups, time)) is None:
         return _of_any(X, y, seed, missing)
@@ -304,9 +262,8 @@ def _of_any(
         return of_table(pa.table({TEXTS[0]: to_array(X)}), y, seed, missing), TEXTS
     if not isinstance(y, str):
         raise ValueError("name the column of a file that has the labels")
-    source = stream or open_source(
-        [str(path) for path in X] if is_list_of_paths else X, missing=missing
-    )
+    places = [str(path) for path in X] if is_list_of_paths else X
+    source = stream or open_source(places, missing=missing)
     if y not in source.names:
         raise ValueError(no_column(y, source.names))
     return of_stream(source.tasks(), y, missing, seed, workers(None).count), source.texts
@@ -331,14 +288,7 @@ def of_table(X: Any, y: Any, seed: int, missing: Collection[str]) -> LabelledRow
 
     More rows than `_limit` are sampled.
 
-    Parameters
-    ----------
-    y : (n,) labels, or the name of the label column of X.
-    missing : spellings of a missing value.
-
-    Raises
-    ------
-    ValueError : saying what is wrong and where.
+    `y`: (n,) labels, or the name of the label column of X.
     """
     if hasattr(X, "tocsr"):
         raise ValueError("models are compared on a table of columns, not on a sparse matrix")
@@ -359,9 +309,8 @@ def of_table(X: Any, y: Any, seed: int, missing: Collection[str]) -> LabelledRow
     labelled_rows = np.flatnonzero(codes < len(classes))
     total, limit = len(labelled_rows), _limit(table)
     if total > limit:
-        labelled_rows = np.sort(
-            np.random.default_rng(seed).choice(labelled_rows, limit, replace=False)
-        )
+        generator = np.random.default_rng(seed)
+        labelled_rows = np.sort(generator.choice(labelled_rows, limit, replace=False))
     if len(labelled_rows) < table.num_rows:
         table = table.take(pa.array(labelled_rows))
     return _checked(table, (classes, codes[labelled_rows]), total, len(codes) - total, target)
@@ -400,11 +349,8 @@ class RowSample:
     rows with the smallest numbers are the sample (`naively.statistics.sample`). The sample and
     its order do not depend on the timing of threads.
 
-    Parameters
-    ----------
-    seed : of the random numbers.
-    weight, missing : the weight column, or None, and the spellings of a missing value.
-    pieces : number of pieces of the stream that were added, without gaps.
+    `weight, missing`: the weight column, or None, and the spellings of a missing value. `pieces`:
+    number of pieces of the stream that were added, without gaps.
     """
 
     seed: int
@@ -448,11 +394,8 @@ class RowSample:
             classes, codes = labelled(table, spec.target, spec.columns.missing, model.classes)
             labelled_rows = np.flatnonzero(codes < len(classes))
             labelled_table = table.take(pa.array(labelled_rows))
-            rows.append(
-                labelled_table.select(
-                    [name for name in labelled_table.column_names if name in model.schema.family_of]
-                )
-            )
+            names = [name for name in labelled_table.column_names if name in model.schema.family_of]
+            rows.append(labelled_table.select(names))
             labels.append(classes[codes[labelled_rows]])
             columns = {spec.groups, spec.time}.intersection(labelled_table.column_names)
             splits.append(labelled_table.select([*columns]))

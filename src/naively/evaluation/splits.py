@@ -22,16 +22,10 @@ TrainTest = tuple[npt.NDArray[np.bool_], list[Int64]]
 
 @dataclass(frozen=True, eq=False)
 class ByGroup:
-    """Rows of a group are never in training and test fold at once.
+    """Rows of a group are never in training and test fold at once."""
 
-    Attributes
-    ----------
-    numbers : (n,) the group of each row, from 0; missing values are one group, the last.
-    name : of the column; empty if it has none.
-    """
-
-    numbers: Int64
-    name: str = ""
+    numbers: Int64  # (n,) the group of each row, from 0; missing values are one group, the last
+    name: str = ""  # of the column; empty if it has none
 
     @classmethod
     def of(cls, column: Any, missing: Collection[str], name: str = "") -> Self:
@@ -44,10 +38,7 @@ class ByGroup:
         """The method, for headings."""
         return f"cross-validation by {self.name or 'group'}"
 
-    @property
-    def unused(self) -> int:
-        """The number of rows that are in no fold."""
-        return 0
+    unused = 0  # rows that are in no fold
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -65,15 +56,8 @@ class ByGroup:
         to Σ n_c² / N_c. Of equal folds it is the one with the least weight. So folds do not depend
         on the order of the rows; a seed shuffles groups of equal weight.
 
-        Parameters
-        ----------
-        codes : (n,) the class of each row.
-        weights : (n,) or None.
-        count : number of folds, at most; there are fewer if there are fewer groups.
-
-        Raises
-        ------
-        ValueError : if all rows are of one group.
+        `count`: number of folds, at most; there are fewer if there are fewer groups. Raises
+        ValueError if all rows are of one group.
         """
         _, groups = np.unique(self.numbers, return_inverse=True)
         n_groups = int(groups.max(initial=-1)) + 1
@@ -101,24 +85,16 @@ class ByGroup:
 
 @dataclass(frozen=True, eq=False)
 class ByTime:
-    """Each fold is predicted by a model of the rows before it.
+    """Each fold is predicted by a model of the rows before it."""
 
-    Attributes
-    ----------
-    times : (n,) numbers, or seconds of dates; NaN where missing: such rows are in no fold.
-    name : of the column; empty if it has none.
-    """
-
-    times: Float64
-    name: str = ""
+    times: Float64  # (n,) numbers, or seconds of dates; NaN where missing: such rows are in no fold
+    name: str = ""  # of the column; empty if it has none
 
     @classmethod
     def of(cls, column: Any, missing: Collection[str], name: str = "") -> Self:
         """Read a column of numbers, dates or times of day.
 
-        Raises
-        ------
-        ValueError : if it holds other values.
+        Raises ValueError if it holds other values.
         """
         codes, levels = values.levels(values.flat(to_array(column, "time")), missing)
         times = as_dates(levels)
@@ -157,16 +133,9 @@ class ByTime:
         The blocks are those of `TimeSeriesSplit`: all but the first have n // (count + 1) rows.
         Rows of the same time are in one block, that of the first of them. Missing times have -1.
 
-        Parameters
-        ----------
-        codes : ignored: a block has the classes that it has.
-        weights : (n,) or None.
-        count : number of blocks to test on, at most; there are fewer if there are fewer times.
-        start : rows up to this time are in block 0.
-
-        Raises
-        ------
-        ValueError : if no row is later than another, or than `start`.
+        `codes`: ignored: a block has the classes that it has. `count`: number of blocks to test on,
+        at most; there are fewer if there are fewer times. `start`: rows up to this time are in
+        block 0. Raises ValueError if no row is later than another, or than `start`.
         """
         blocks = np.full(len(self.times), -1)
         rows = np.flatnonzero(~np.isnan(self.times))
@@ -218,9 +187,7 @@ def split_by(
 ) -> SplitBy | None:
     """Read the column of groups or times; None if neither is named.
 
-    Raises
-    ------
-    ValueError : if both are named, or the times are invalid.
+    Raises ValueError if both are named, or the times are invalid.
     """
     if (chosen := kind_of_split(groups, time)) is None:
         return None

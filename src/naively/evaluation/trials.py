@@ -54,29 +54,15 @@ class Splits:
 
     Rows with the same place in all splits form a group: all training sets are sums of groups.
 
-    Parameters
-    ----------
-    codes : (n,) the class of each row.
-    folds : number of folds.
-    sizes : of the training sets, increasing; the first is at least the number of classes.
-    seed : of the folds and their order.
-    alike : (n,) a number for each row: rows with the same number are duplicates, and in one fold;
-        None if there are none.
-    whole : whether to add all rows of the other folds as the last size: the smallest number of
-        them, or their mean if rows are split by groups or time.
-    by : groups or times to split the rows by; None for random folds.
-
-    Attributes
-    ----------
-    parts : tuple of (m,) rows, the groups; each row is in one.
-    tests : tuple of (m,) rows that each split predicts.
-    steps : for each split and size, the groups added to the training set.
-    sizes : of the training sets, with all rows of the other folds if `whole`.
-
-    Raises
-    ------
-    ValueError : if no row can be held out; without `whole`, if a size is below the number of
-        classes, or above the training rows of some split.
+    `sizes`: of the training sets, increasing; the first is at least the number of classes. `alike`:
+    (n,) a number for each row: rows with the same number are duplicates, and in one fold; None if
+    there are none. `whole`: whether to add all rows of the other folds as the last size: the
+    smallest number of them, or their mean if rows are split by groups or time. `by`: groups or
+    times to split the rows by; None for random folds. `parts`: tuple of (m,) rows, the groups; each
+    row is in one. `tests`: tuple of (m,) rows that each split predicts. `steps`: for each split and
+    size, the groups added to the training set. `sizes`: of the training sets, with all rows of the
+    other folds if `whole`. Raises ValueError if no row can be held out; without `whole`, if a size
+    is below the number of classes, or above the training rows of some split.
     """
 
     def __init__(
@@ -88,11 +74,10 @@ class Splits:
             tests, orders = _forward(codes, by, folds, seed)
         else:
             alike = np.arange(len(codes)) if alike is None else alike
-            fold, rank = (
-                _dealt(codes, alike, folds, seed)
-                if by is None
-                else _grouped(codes, by, folds, seed)
-            )
+            if by is None:
+                fold, rank = _dealt(codes, alike, folds, seed)
+            else:
+                fold, rank = _grouped(codes, by, folds, seed)
             tests, orders = _rotating(fold, rank, folds)
         if not tests:
             reason = "duplicates" if by is None else f"of one {by.name or 'group'}"
@@ -113,9 +98,7 @@ class Splits:
         alike, self.parts = distinct_columns(first_size)
         self.tests = tuple(tests)
         indices = range(len(self.sizes))
-        self.steps = tuple(
-            tuple(np.flatnonzero(row_sizes == k) for k in indices) for row_sizes in alike
-        )
+        self.steps = tuple(tuple(np.flatnonzero(row == k) for k in indices) for row in alike)
 
     def _with_all(self, order: Int64) -> Int64:
         """Move one row of each class to the front, if it may not be within the first size.
@@ -190,10 +173,7 @@ def _forward(codes: Int64, by: ByTime, folds: int, seed: int) -> tuple[list[Int6
 def growing(codes: Int64, folds: int) -> tuple[int, ...]:
     """Sizes of training sets: 10, 20, 50, 100 and so on, from two rows per class.
 
-    Parameters
-    ----------
-    codes : (n,) the class of each row.
-    folds : number of folds; the size of a whole training set is not included.
+    `folds`: number of folds; the size of a whole training set is not included.
     """
     smallest = 2 * len(np.unique(codes))
     largest = len(codes) * (folds - 1) / folds / 1.2  # leave out a size close to the last
@@ -214,31 +194,21 @@ class Predicted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The learning curve of a model on held-out rows.
+    """The learning curve of a model on held-out rows."""
 
-    Attributes
-    ----------
-    log_loss : (S, K) mean -log P(y | x) in nats, by split and training size; NaN where the model
-        cannot be estimated or has no probabilities.
-    error : (S, K) share of rows whose class was not the predicted one; NaN likewise.
-    losses : (n,) -log P(y | x) of each row by the models of the last size; NaN likewise, and for
-        rows that no split predicts.
-    wrong : (n,) 1 where another class was predicted, else 0; NaN likewise.
-    rows : (S,) number of test rows of each split.
-    reason : why the models of the last size cannot be estimated; empty if they can.
-    seconds : time of the whole curve.
-    warning : the first warning; empty if there was none.
-    tallies : of each split that was predicted, by the models of the last size.
-    """
-
+    # (S, K) mean -log P(y | x) in nats, by split and training size; NaN where the model cannot be
+    # estimated or has no probabilities
     log_loss: Float64
-    error: Float64
+    error: Float64  # (S, K) share of rows whose class was not the predicted one; NaN likewise
+    # (n,) -log P(y | x) of each row by the models of the last size; NaN likewise, and for rows that
+    # no split predicts
     losses: Float64
-    wrong: Float64
-    rows: Int64
-    reason: str
-    seconds: float
-    warning: str = ""
+    wrong: Float64  # (n,) 1 where another class was predicted, else 0; NaN likewise
+    rows: Int64  # (S,) number of test rows of each split
+    reason: str  # why the models of the last size cannot be estimated; empty if they can
+    seconds: float  # time of the whole curve
+    warning: str = ""  # the first warning; empty if there was none
+    # of each split that was predicted, by the models of the last size
     tallies: list[Tally] = field(default_factory=list)
 
     @property
@@ -276,24 +246,16 @@ def blank_curve(splits: Splits, reason: str = "") -> Curve:
 class Sums:
     """Sums over each group of rows, for one summary of some columns.
 
-    Parameters
-    ----------
-    trial : of the rows.
-    part : Counted, the summary and the columns.
-
-    Attributes
-    ----------
-    X : the encoded rows.
-    parts : list of Statistics, one for each group of the splits; empty if they are too large.
-    too_large : whether they take too much memory.
-    seconds : time spent on sums.
+    `parts`: list of Statistics, one for each group of the splits; empty if they are too large.
     """
 
     def __init__(self, trial: Trial, part: Counted) -> None:
         start = time.perf_counter()
         self.part = part
         X, _ = encode_part(part, trial.rows.table, trial.rule)
-        self.X = _numbered(X) if part.summary.takes == "levels" else X
+        self.X = X
+        if part.summary.takes == "levels":  # numbers are compared faster than the texts of levels
+            self.X = Encoded(X.codes, [np.arange(float(len(levels))) for levels in X.levels])
         self.classes = np.arange(len(trial.rows.classes))
         self.parts: list[Statistics] = []
         self.too_large = False
@@ -306,10 +268,6 @@ class Sums:
                 break
             self.parts.append(statistics)
         self.seconds = time.perf_counter() - start
-
-    def serve(self, part: Counted) -> bool:
-        """Whether these include the sums of `part`."""
-        return serves(self.part, part)
 
     def of(self, part: Counted, whole: Any) -> Any:
         """Select the columns of `part` from rows or sums."""
@@ -339,12 +297,6 @@ class Trial:
 
     Models are sums: each group of rows is counted once for all models that use the same sums, and
     a larger training set adds groups to a smaller one.
-
-    Parameters
-    ----------
-    rows : LabelledRows
-    rule : Schema of the columns.
-    splits : of the rows.
     """
 
     def __init__(self, rows: LabelledRows, rule: Schema, splits: Splits, workers: Workers) -> None:
@@ -384,9 +336,8 @@ class Trial:
             if any(part_sums.too_large for _, part_sums in sums_of[k]):
                 results[k] = blank_curve(self.splits, "not tried: its sums take too much memory")
         evaluated = [k for k, curve in enumerate(results) if not curve.reason]
-        for _ in range(
-            (len(results) - len(evaluated)) * len(self.splits.tests) * len(self.splits.sizes)
-        ):
+        n_skipped = len(results) - len(evaluated)
+        for _ in range(n_skipped * len(self.splits.tests) * len(self.splits.sizes)):
             done()
         reasons, seconds = dict.fromkeys(evaluated, ""), dict.fromkeys(evaluated, 0.0)
         for split, (test, steps) in enumerate(
@@ -404,9 +355,7 @@ class Trial:
                         done()
                         continue
                     start = time.perf_counter()
-                    statistics = [
-                        part_sums.of(part, totals[part_sums]) for part, part_sums in sums_of[k]
-                    ]
+                    statistics = [sums.of(part, totals[sums]) for part, sums in sums_of[k]]
                     model = self._model(schemas[k], weight, statistics)
                     X = [part_sums.of(part, rows[part_sums]) for part, part_sums in sums_of[k]]
                     try:
@@ -427,7 +376,7 @@ class Trial:
     def _needed(self, part: Counted) -> Sums:
         """The sums of `part`, from a summary that includes them or counted now."""
         for part_sums in self._sums:
-            if part_sums.serve(part):
+            if serves(part_sums.part, part):
                 return part_sums
         self._sums.append(Sums(self, part))
         return self._sums[-1]
@@ -464,8 +413,3 @@ def _too_many(rung: Rung) -> str:
     if rung.free is None or rung.free <= MOST or not rung.blocks[0].family.may_be_singular:
         return ""
     return f"not tried: more than {MOST:,} parameters"
-
-
-def _numbered(part: Encoded) -> Encoded:
-    """Replace the texts of levels by numbers, which are faster to compare."""
-    return Encoded(part.codes, [np.arange(float(len(levels))) for levels in part.levels])

@@ -13,45 +13,24 @@ from naively.evaluation.rungs import AUTO, TEXT
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The predictions of a model on held-out rows.
+    """The predictions of a model on held-out rows."""
 
-    Attributes
-    ----------
-    name : of the model.
-    log_loss : mean -log P(y | x) in nats; NaN without probabilities.
-    error : share of rows whose predicted class is wrong.
-    losses : (n,) -log P(y | x) of each row; NaN for rows without a prediction.
-    wrong : (n,) 1 where the predicted class is wrong, else 0; NaN likewise.
-    """
-
-    name: str
-    log_loss: float
-    error: float
-    losses: Float64
-    wrong: Float64
+    name: str  # of the model
+    log_loss: float  # mean -log P(y | x) in nats; NaN without probabilities
+    error: float  # share of rows whose predicted class is wrong
+    losses: Float64  # (n,) -log P(y | x) of each row; NaN for rows without a prediction
+    wrong: Float64  # (n,) 1 where the predicted class is wrong, else 0; NaN likewise
 
 
 class Verdict:
     """Choose among models that predicted the same held-out rows.
 
-    Parameters
-    ----------
-    results : of all models, the class prior included.
-    prior : of the class prior, the baseline.
-    naive : of naive Bayes; None if it was not tried.
-
-    Attributes
-    ----------
-    results, prior, naive : as passed; `naive` is the prior if None was passed.
-    best : the smallest log-loss.
-    least : the smallest error.
-    beats_naive : whether the best has a clearly smaller log-loss than naive Bayes.
-    beats_prior : whether the best has a clearly smaller log-loss than the prior.
-    advised : the recommended model. Naive Bayes, unless the best is clearly better, or better by
-        more than one standard error without more errors. Then the default model, or the best
-        where it has a clearly smaller log-loss or clearly fewer errors than that. If the
-        best is not clearly better than the prior: the first of this model and `least` with clearly
-        fewer errors than the prior; else the prior.
+    `naive` is the prior if None was passed; `best` has the smallest log-loss, `least` the smallest
+    error. `advised` is naive Bayes, unless the best is clearly better, or better by more than one
+    standard error without more errors. Then the default model, or the best where it has a clearly
+    smaller log-loss or clearly fewer errors than that. If the best is not clearly better than the
+    prior: the first of this model and `least` with clearly fewer errors than the prior; else the
+    prior.
     """
 
     def __init__(self, results: Sequence[Result], prior: Result, naive: Result | None) -> None:
@@ -80,12 +59,6 @@ class Verdict:
         """The default model, `AutoBayes` or `TextNB`; None if it was not tried."""
         names = (AUTO, TEXT)
         return next((result for result in self.results if result.name in names), None)
-
-    @property
-    def for_labels(self) -> Result:
-        """The model of the smallest error, if it is clearly below `advised`; else `advised`."""
-        is_better = clearly_less(self.least.wrong, self.advised.wrong)
-        return self.least if is_better else self.advised
 
     def lines(self) -> dict[str, str]:
         """The smallest error, the best probabilities and the recommendation."""
@@ -116,9 +89,8 @@ class Verdict:
         if advised is prior:
             return "none: no model is clearly better than always predicting the class frequencies"
         if not self.beats_prior:
-            comparison = (
-                "worse than" if advised.log_loss > prior.log_loss else "not clearly better than"
-            )
+            is_worse = advised.log_loss > prior.log_loss
+            comparison = "worse than" if is_worse else "not clearly better than"
             return (
                 f"{advised.name}, for its labels alone: its probabilities are {comparison} the "
                 f"class frequencies (log-loss {loss_cell(advised.log_loss)}, "
@@ -133,7 +105,8 @@ class Verdict:
         else:
             reason = "no model has clearly better probabilities"
         sentence = f"{advised.name}: {reason}"
-        if (labels := self.for_labels) is not advised:
+        labels = self.least if clearly_less(self.least.wrong, advised.wrong) else advised
+        if labels is not advised:
             sentence += f"; for labels rather than probabilities, {labels.name}"
         return sentence
 

@@ -18,16 +18,12 @@ from naively.core.markup import NO_ESTIMATE, brief, chance, escaped, folded, par
 from naively.explain.rendering import Listing, legend
 from naively.rendering import WIDTH, as_text
 
-MIXING = "(prior mixing)"
-"""The name of prior mixing among contributions."""
-FEW = 10
-"""Number of rows or texts that ``print`` and notebooks show."""
-LISTED = 4
-"""Number of other classes whose probability is printed."""
+MIXING = "(prior mixing)"  # the name of prior mixing among contributions
+FEW = 10  # number of rows or texts that ``print`` and notebooks show
+LISTED = 4  # number of other classes whose probability is printed
 Summand = tuple[str, str | None, str | None, float]
 """(column, term or None, value or count of the term, log-odds)."""
-ClassPair = tuple[Label, Label]
-"""The two classes that are compared."""
+ClassPair = tuple[Label, Label]  # the two classes that are compared
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -316,9 +312,7 @@ class Explanations(Sequence[AnyExplanation]):
         return pa.table(columns)
 
     def __str__(self) -> str:
-        rows = [
-            as_text(explanation.printed(row=str(i))) for i, explanation in enumerate(self[:FEW])
-        ]
+        rows = [as_text(single.printed(row=str(i))) for i, single in enumerate(self[:FEW])]
         return "\n\n".join([*rows, *[self._more()] * (len(self) > FEW)])
 
     def _more(self) -> str:
@@ -336,12 +330,8 @@ class Explanations(Sequence[AnyExplanation]):
         if len(self) == 1:
             return self[0].to_html(label, against)
         return "\n".join(
-            folded(
-                f"row {i}: {explanation.head()}",
-                explanation.to_html(label, against, heading=False),
-                i == 0,
-            )
-            for i, explanation in enumerate(self)
+            folded(f"row {i}: {row.head()}", row.to_html(label, against, heading=False), i == 0)
+            for i, row in enumerate(self)
         )
 
     def _repr_html_(self) -> str:
@@ -359,18 +349,9 @@ def compared(
 ) -> tuple[Int64, Int64]:  # fmt: skip
     """Return the positions of the two classes to compare in each row, (n,) both.
 
-    Parameters
-    ----------
-    joint : (n, C) joint log-likelihoods, which rank the classes.
-    prior : (C,) log prior, which ranks them where all classes have probability 0.
-    predicted : (n,) position of the most probable class.
-    classes : (C,) the labels.
-    label : a class; None for the most probable, other than `against`.
-    against : a class; None for the most probable, other than `label`.
-
-    Raises
-    ------
-    ValueError : if one is not one of the classes.
+    `joint`: (n, C) joint log-likelihoods, which rank the classes. `prior`: (C,) log prior, which
+    ranks them where all classes have probability 0. `label`, `against`: None for the most probable
+    class other than the other one. Raises ValueError if one is not one of the classes.
     """
     names = classes.tolist()
     for name in (label, against):

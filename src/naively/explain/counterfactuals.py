@@ -30,38 +30,25 @@ DRAWN = 2048
 """Rows drawn from the model, equally many of each class, whose values are the candidates."""
 VALUES, LONGEST = 100, 60
 """Maximum number of candidates of a feature, and of characters of a candidate."""
-NEARLY = 0.9
-"""Share of the largest gain in log-odds for which a number that is nearer is preferred."""
-TERMS = 20
-"""Number of candidate terms, those with the most evidence for the class."""
-LISTED, WIDE = 10, 24
-"""Number of printed changes; characters of a value, at most."""
+NEARLY = 0.9  # share of the largest gain in log-odds for which a number that is nearer is preferred
+TERMS = 20  # number of candidate terms, those with the most evidence for the class
+LISTED, WIDE = 10, 24  # number of printed changes; characters of a value, at most
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of one feature, with all others unchanged.
-
-    Attributes
-    ----------
-    feature : str
-    value : the value of the cell: a number, or its text; None if it is missing, and for text
-        columns.
-    to : the new value, a number in the type of the column; for text columns, the term to add.
-    log_odds : change of the log-odds of the label against the predicted class, in nats, before
-        prior mixing.
-    probability : P(label | x) after the change.
-    predicted : the class that is then predicted.
-    enough : whether it is the label.
-    """
+    """A change of one feature, with all others unchanged."""
 
     feature: str
+    # the value of the cell: a number, or its text; None if it is missing, and for text columns
     value: int | float | str | None
+    # the new value, a number in the type of the column; for text columns, the term to add
     to: int | float | str
+    # change of the log-odds of the label against the predicted class, in nats, before prior mixing
     log_odds: float
-    probability: float
-    predicted: Label
-    enough: bool
+    probability: float  # P(label | x) after the change
+    predicted: Label  # the class that is then predicted
+    enough: bool  # whether it is the label
 
 
 @dataclass(frozen=True)
@@ -195,15 +182,8 @@ def document_table(texts: Any) -> pa.Table:
 class Search:
     """Search for counterfactuals: candidates are drawn once, and used for several rows.
 
-    Parameters
-    ----------
-    changeable : features that may change; all by default.
-    immutable : features that may not change.
-    rule : decision rule; the most probable class by default.
-
-    Raises
-    ------
-    ValueError : if one of these features is unknown.
+    `rule`: decision rule; the most probable class by default. Raises ValueError if one of these
+    features is unknown.
     """
 
     def __init__(
@@ -262,11 +242,8 @@ class Search:
             (change for change in changes if change is not None),
             key=lambda change: (not change.enough, -change.log_odds),
         )
-        terms = [
-            term
-            for name in (*self.texts, *self.terms)
-            for term in self._terms(row, name, a, b, base)
-        ]
+        columns = (*self.texts, *self.terms)
+        terms = [term for name in columns for term in self._terms(row, name, a, b, base)]
         terms = sorted(terms, key=lambda term: -term.log_odds)[:TERMS]
         together = self._together(row, [*ordered, *terms], a)
         if self.posterior.feature_names is None:  # documents alone
@@ -303,9 +280,8 @@ class Search:
         value = readable(row.column(name))[0].as_py() if name in row.column_names else None
         missing = self.posterior.schema.missing
         current = cell_text(value, missing)
-        values = [
-            candidate for candidate in self.values[name] if cell_text(candidate, missing) != current
-        ]
+        candidates = self.values[name]
+        values = [value for value in candidates if cell_text(value, missing) != current]
         if not values:
             return None
         joint, proba, codes = self._with(row, name, pa.array(values))
@@ -347,12 +323,10 @@ class Search:
         """Return the terms with the most evidence for class a against b, but those in the text."""
         if parameters.hashed:
             return []  # names of hashed terms are unknown
-        evidence = np.nan_to_num(
-            _slopes(parameters, a) - _slopes(parameters, b), nan=0.0, posinf=1e300
-        )
-        evidence[
-            parameters.matrix(Documents.of([text]), SERIAL).indices
-        ] = -np.inf  # terms in the text
+        evidence = _slopes(parameters, a) - _slopes(parameters, b)
+        evidence = np.nan_to_num(evidence, nan=0.0, posinf=1e300)
+        terms_in_text = parameters.matrix(Documents.of([text]), SERIAL).indices
+        evidence[terms_in_text] = -np.inf
         places = np.argsort(-evidence, kind="stable")[:TERMS]
         names: list[str] = parameters.named(places[evidence[places] > 0])
         return names
@@ -373,11 +347,8 @@ class Search:
         """Return the candidate value of a change."""
         missing = self.posterior.schema.missing
         candidates = self.values[change.feature]
-        return next(
-            candidate
-            for candidate in candidates
-            if cell_text(candidate, missing) == cell_text(change.to, missing)
-        )
+        text = cell_text(change.to, missing)
+        return next(value for value in candidates if cell_text(value, missing) == text)
 
 
 def _text_of(
@@ -457,8 +428,6 @@ def _spread(column: pa.Array) -> list[Any]:
     values = pc.unique(column).drop_null().to_pylist()
     if values and isinstance(values[0], str):
         return sorted(value for value in values if len(value) <= LONGEST)[:VALUES]
-    values = sorted(
-        {float(f"{value:.5g}") if isinstance(value, float) else value for value in values}
-    )
+    values = sorted({float(f"{x:.5g}") if isinstance(x, float) else x for x in values})
     places = np.unique(np.linspace(0, len(values) - 1, min(len(values), VALUES)).astype(np.int64))
     return [values[k] for k in places.tolist()]

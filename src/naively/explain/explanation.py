@@ -44,10 +44,8 @@ CONDITIONAL = (
 INTERACTIONS = (
     "lines of several features: evidence of these features together, beyond that of their own lines"
 )
-MOST = 30
-"""Number of listed features, those with the largest log-odds."""
-BLOCK = 256
-"""Rows whose cells are read together."""
+MOST = 30  # number of listed features, those with the largest log-odds
+BLOCK = 256  # rows whose cells are read together
 
 Cells = Callable[[range], Sequence[Sequence[str | None]]]
 """Function from rows to the text of their cells, feature by feature; None if missing."""

@@ -26,22 +26,13 @@ ROWS, OTHERS, PER_LEVEL = 50, 10, 5  # least rows: in all, outside the largest c
 
 
 class InformativeTerm(NamedTuple):
-    """A term of a text, as evidence for a class.
+    """A term of a text, as evidence for a class."""
 
-    Attributes
-    ----------
-    term : its name.
-    log_odds : of the class against all other classes together, in nats.
-    bits : mutual information of the term and the class.
-    occurrences : how often it occurred in the class, or in how many documents; weighted.
-    p : P(term | class), smoothed.
-    """
-
-    term: str
-    log_odds: float
-    bits: float
-    occurrences: float
-    p: float
+    term: str  # its name
+    log_odds: float  # of the class against all other classes together, in nats
+    bits: float  # mutual information of the term and the class
+    occurrences: float  # how often it occurred in the class, or in how many documents; weighted
+    p: float  # P(term | class), smoothed
 
 
 def information_and_importance(
@@ -96,10 +87,6 @@ def nearly_all(model: Model, information: dict[str, float]) -> list[str]:
     which are at least half of the table; ten rows or more are not of the largest class. Categories
     need five rows each. The information must also remain with parameters that claim no more than
     the counts: see `Parameters.supposing_least`.
-
-    Parameters
-    ----------
-    information : mutual information of each column in bits.
     """
     posterior = model.posterior()
     threshold, weight = NEARLY * entropy(posterior), model.class_weight.rounded()
@@ -121,11 +108,8 @@ def nearly_all(model: Model, information: dict[str, float]) -> list[str]:
         if cautious is not part:
             scores = cautious.alone(cautious.sample(codes, generator))
             reliable &= _information(scores, posterior.log_prior, codes, share) >= threshold
-        columns += [
-            n
-            for n, ok in zip(block.names, reliable, strict=True)
-            if ok and information[n] >= threshold
-        ]
+        names = [name for name, ok in zip(block.names, reliable, strict=True) if ok]
+        columns += [name for name in names if information[name] >= threshold]
     return columns
 
 
@@ -220,9 +204,8 @@ def bits_of_event(p: Float64, prior: Float64) -> Float64:
     """
     mean = prior @ p
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.nan_to_num(p * np.log2(p / mean)) + np.nan_to_num(
-            (1 - p) * np.log2((1 - p) / (1 - mean))
-        )
+        terms = np.nan_to_num(p * np.log2(p / mean))
+        terms += np.nan_to_num((1 - p) * np.log2((1 - p) / (1 - mean)))
     return np.maximum(prior @ terms, 0.0)
 
 
@@ -231,10 +214,6 @@ def bits_of(events: Events, prior: Float64) -> Float64:
 
     The event is that one word of a document is the term (multinomial), or that a document contains
     the term (Bernoulli). Manning, Raghavan & Schütze 2008, section 13.5.1, with smoothed counts.
-
-    Parameters
-    ----------
-    prior : (C,) π_c.
     """
     return bits_of_event(probabilities(events), prior)
 
@@ -251,15 +230,8 @@ def most_informative(events: Events, most: int) -> list[tuple[Int64, Float64]]:
     Events are ranked by θ log (θ / θ'), where θ = (count + alpha) / (total + whole) is the
     probability in the class, and θ' that in all other classes together, with the same smoothing.
 
-    Parameters
-    ----------
-    events : counts and smoothing of terms or categories.
-    most : maximum number of events for each class.
-
-    Returns
-    -------
-    for each class, (positions of the events, the most informative first; their log-odds in nats,
-    all > 0).
+    Returns for each class, (positions of the events, the most informative first; their log-odds in
+    nats, all > 0).
     """
     counts, totals = events.counts, events.totals
     all_counts, all_totals = counts.sum(axis=0), totals.sum(axis=0)
@@ -287,10 +259,7 @@ def informative_terms(
 
     Terms are those of `most_informative`, and bits those of `bits_of`; none if terms are hashed.
 
-    Parameters
-    ----------
-    parameters : TextParameters of the text, or `ToldTerms` of a text column of `AutoBayes`.
-    most : maximum number of terms for each class.
+    `parameters`: TextParameters of the text, or `ToldTerms` of a text column of `AutoBayes`.
     """
     if parameters.hashed:
         return [[] for _ in posterior.classes]

@@ -32,13 +32,7 @@ def cell_text(value: Any, missing: Collection[str]) -> str | None:
 def table_cells(
     columns: list[Any], missing: Collection[str], rows: range
 ) -> list[list[str | None]]:
-    """Return the text of the cells of some rows, column by column.
-
-    Parameters
-    ----------
-    columns : Arrow columns.
-    missing : strings that mean a missing value.
-    """
+    """Return the text of the cells of some rows, column by column."""
     if rows.step == 1:
         parts = [column.slice(rows.start, len(rows)) for column in columns]
     else:
@@ -62,9 +56,6 @@ def cells_of(table: Any, names: list[str], missing: Collection[str]) -> Cells:
     return partial(table_cells, [columns.get(name, nulls) for name in names], missing)
 
 
-# ---- explaining ----------------------------------------------------------------------------------
-
-
 WHOLE = "(text as a whole)"
 """Evidence that no term has: bias of the words, missing or recurring text, and interactions."""
 
@@ -74,11 +65,8 @@ def _texts(
 ) -> dict[str, TextExplanation]:
     """Explain the text columns of row i, by name.
 
-    Parameters
-    ----------
-    columns : (a block of columns, its parameters, its rows).
-    whole : the explanation of the rows. A text includes its prior and prior mixing only if it is
-        the sole column.
+    `columns`: (a block of columns, its parameters, its rows). `whole`: the explanation of the rows.
+    A text includes its prior and prior mixing only if it is the sole column.
     """
     only_text = len(whole.features or ()) == 1
     prior, mixing = (
@@ -124,11 +112,8 @@ def explain(
 ) -> Explanation:
     """Explain each row of a table.
 
-    Parameters
-    ----------
-    batch : the rows, as a table or `SparseTable`.
-    rows : the same rows, encoded for the model.
-    by_block : whether interactions are entries, instead of shared between their columns.
+    `batch`: the rows, as a table or `SparseTable`. `rows`: the same rows, encoded for the model.
+    `by_block`: whether interactions are entries, instead of shared between their columns.
     """
     schema = posterior.schema
     place = {name: k for k, name in enumerate(schema.names)}

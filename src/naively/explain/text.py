@@ -13,23 +13,9 @@ from typing import Any, Literal
 import numpy as np
 from rich.console import RenderableType
 
+from naively.core import markup
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Label
-from naively.core.markup import (
-    PALE,
-    PRINTED,
-    Line,
-    Mark,
-    counted,
-    cut_note,
-    html_table,
-    html_text,
-    largest,
-    legend,
-    more_of,
-    paragraph,
-    shown,
-)
 from naively.explain.base import (
     MIXING,
     ClassPair,
@@ -44,8 +30,7 @@ from naively.text.analysis import Analysis, Span
 
 MARKED = 100_000
 """Number of characters at the start of a document in which terms are located and marked."""
-BEYOND = 1_000
-"""Further characters that are analysed, so that no term is cut in two."""
+BEYOND = 1_000  # further characters that are analysed, so that no term is cut in two
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,13 +78,8 @@ class ExplainedTerms:
         return by_term
 
 
-# ---- text explanation ----------------------------------------------------------------------------
-
-
-LISTED = 20
-"""Number of listed terms, those with the largest log-odds."""
-WIDE = 24
-"""Maximum characters of a column name in a list."""
+LISTED = 20  # number of listed terms, those with the largest log-odds
+WIDE = 24  # maximum characters of a column name in a list
 SHARED = "in the text, the contribution of a term of several words is divided equally among them"
 """Remark below a text with marked phrases."""
 MIXED = (
@@ -213,7 +193,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         others = {key: float(rest) if kind == self.rest_is else 0.0 for key, kind in kinds.items()}
         return {"terms": terms, **others, "unknown": self.unknown}
 
-    def marks(self, label: Label | None = None, against: Label | None = None) -> list[Mark]:
+    def marks(self, label: Label | None = None, against: Label | None = None) -> list[markup.Mark]:
         """Return (start, end, log-odds) of the marked parts of the text, in their order.
 
         The log-odds of a term are shared equally by its words, in all occurrences, so that the
@@ -234,12 +214,8 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         fraction = np.array(
             [len(occurrences) for occurrences in self.spans], np.int64
         ) / np.maximum(self.counts, 1)
-        per_character = (
-            odds[term]
-            * fraction[term]
-            / np.bincount(term)[term]
-            / (n_visible[end] - n_visible[start])
-        )
+        n_characters = n_visible[end] - n_visible[start]
+        per_character = odds[term] * fraction[term] / np.bincount(term)[term] / n_characters
         lengths, n = end - start, len(visible)
         index = np.arange(lengths.sum()) + np.repeat(start - np.cumsum(lengths) + lengths, lengths)
         mask = visible[index]
@@ -261,7 +237,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         """Whether any term has several words."""
         return any(len(places) > 1 for occurrences in self.spans for places in occurrences)
 
-    def _joined(self, marks: list[Mark], odds: Float64) -> list[Mark]:
+    def _joined(self, marks: list[markup.Mark], odds: Float64) -> list[markup.Mark]:
         """Join the marks of phrases that have more evidence than each of their words.
 
         `odds` are the log-odds of one occurrence of each term, (T,).
@@ -269,10 +245,8 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         mark_at = {start: i for i, (start, _, _) in enumerate(marks)}
         phrases = [
             (float(abs(odds[k])), places)
-            for k, occurrences in enumerate(self.spans)
-            for places in occurrences
-            if places
-        ]
+            for k, occurrences in enumerate(self.spans) for places in occurrences if places
+        ]  # fmt: skip
         word_evidence = {places[0]: evidence for evidence, places in phrases if len(places) == 1}
         last = {}  # index of the last mark of each phrase, by that of its first
         used: set[int] = set()
@@ -308,10 +282,10 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         n_others = bool(self.rest.any()) + bool(self.prior.any())
         terms, others = lines[: len(lines) - n_others], lines[len(lines) - n_others :]
         rows = [
-            (shown(term), f"{count}" if count > 1 else "", odds)
+            (markup.shown(term), f"{count}" if count > 1 else "", odds)
             for term, count, odds in terms[:LISTED]
         ]
-        more = more_of(terms[LISTED:], "term")
+        more = markup.more_of(terms[LISTED:], "term")
         rest = closing([(name, "", odds) for name, _, odds in others])
         notes = [MIXED] * any(name == MIXING for name, *_ in rest)
         if self.unknown:
@@ -326,24 +300,24 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         n_runs = sum(term.startswith("'") for term in self.unknown)
         n_pairs = sum(" " in term for term in self.unknown if not term.startswith("'"))
         if not n_runs:
-            return counted(len(self.unknown), "term")
+            return markup.counted(len(self.unknown), "term")
         kinds = [
             (len(self.unknown) - n_runs - n_pairs, "word", "words"),
             (n_pairs, "pair of words", "pairs of words"),
             (n_runs, "character n-gram", "character n-grams"),
         ]
-        return ", ".join(counted(*kind) for kind in kinds if kind[0])
+        return ", ".join(markup.counted(*kind) for kind in kinds if kind[0])
 
     def _printed(
         self, pair: ClassPair, width: int, colours: bool, strongest: float | None = None
     ) -> list[RenderableType]:
         marks, listing = self.marks(*pair), self.listed(*pair)
-        strongest = strongest or largest(odds for _, _, odds in marks)
+        strongest = strongest or markup.largest(odds for _, _, odds in marks)
         renderables: list[RenderableType] = []
         if self.text.strip():
             text, length = marked(self.marked, marks, strongest, colours), len(self.text)
             renderables += [text.append("…") if length > SHOWN else text]
-            renderables += ["", note(cut_note(SHOWN, length))] * (length > SHOWN)
+            renderables += ["", note(markup.cut_note(SHOWN, length))] * (length > SHOWN)
             renderables += [note(SHARED)] * self.has_phrases
             faint = any(abs(odds) < CLEAR * strongest for *_, odds in marks)
             renderables += [note(UNMARKED)] * (faint and not colours)
@@ -351,32 +325,32 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         cell_width = WIDE if width >= 80 else 15
         if listing.rows or listing.closing:
             heads = "term", "count"
-            renderables.append(
-                table(heads, listing, self.total(*pair), width, (cell_width, cell_width))
-            )
+            widths = cell_width, cell_width
+            renderables.append(table(heads, listing, self.total(*pair), width, widths))
         return renderables + [note(line) for line in listing.notes]
 
     def _html(self, pair: ClassPair, head: str, strongest: float | None) -> str:
         listing = self.listed(*pair)
-        text = html_text(self.marked, self.marks(*pair), strongest)
-        cut = cut_note(len(self.marked), len(self.text))
+        text = markup.html_text(self.marked, self.marks(*pair), strongest)
+        cut = markup.cut_note(len(self.marked), len(self.text))
         box = (
             "white-space:pre-wrap;overflow-wrap:anywhere;margin:.8em 0;padding:.6em 1em;"
             "border:1px solid rgba(128,128,128,.4);border-radius:.4em"
         )
         heads = "term", "count", "contribution"
-        rows = html_table(heads, listing.rows, listing.closing, self.total(*pair))
+        rows = markup.html_table(heads, listing.rows, listing.closing, self.total(*pair))
         return (
-            f'<div style="max-width:52em;line-height:1.6">{head}{legend(*pair)}'
+            f'<div style="max-width:52em;line-height:1.6">{head}{markup.legend(*pair)}'
             f'<div dir="auto" style="{box}">{text}{"…" * bool(cut)}</div>'
-            f"{paragraph(cut, PALE) * bool(cut)}{paragraph(SHARED, PALE) * self.has_phrases}"
-            f"{rows}{paragraph('; '.join(listing.notes), PALE)}</div>"
+            f"{markup.paragraph(cut, markup.PALE) * bool(cut)}"
+            f"{markup.paragraph(SHARED, markup.PALE) * self.has_phrases}"
+            f"{rows}{markup.paragraph('; '.join(listing.notes), markup.PALE)}</div>"
         )
 
 
-def closing(lines: list[Line]) -> list[Line]:
+def closing(lines: list[markup.Line]) -> list[markup.Line]:
     """Leave out lines that would print as 0."""
-    return [line for line in lines if not abs(line[2]) < PRINTED]
+    return [line for line in lines if not abs(line[2]) < markup.PRINTED]
 
 
 def _word(token: str) -> str:

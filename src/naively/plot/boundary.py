@@ -164,9 +164,8 @@ class DecisionBoundaryDisplay:
             others = np.delete(self.log_proba, k, axis=2)
             if others.shape[2] == 0:
                 continue
-            margin = np.clip(
-                self.log_proba[:, :, k] - others.max(axis=2), -MAX_LOG_ODDS, MAX_LOG_ODDS
-            )
+            margin = self.log_proba[:, :, k] - others.max(axis=2)
+            margin = np.clip(margin, -MAX_LOG_ODDS, MAX_LOG_ODDS)
             if margin.min() < 0.0 < margin.max():
                 lines = ax.contour(
                     self.x, self.y, margin, levels=[0.0], colors="black", linewidths=1.8, zorder=2

@@ -15,8 +15,7 @@ from naively.plot import style
 from naively.plot.learning import DENSITY, Curves, densities, joint_of
 
 MOST = 9  # features that are shown by default
-CONTOURS = -2.0, -0.5
-"""Nats relative to the peak: 2 and 1 standard deviations of a Gaussian."""
+CONTOURS = -2.0, -0.5  # nats relative to the peak: 2 and 1 standard deviations of a Gaussian
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -132,12 +131,8 @@ class ClassDensityDisplay:
         top_panel.tick_params(labelbottom=False)
         side_panel.tick_params(labelleft=False)
         product = r"P(x \mid y) = P(x_1 \mid y)\,P(x_2 \mid y)"
-        top_panel.set_title(
-            f"${product}$"
-            if self.independent
-            else r"$P(x \mid y)$, not the product of its margins",
-            fontsize="medium",
-        )
+        other = r"$P(x \mid y)$, not the product of its margins"
+        top_panel.set_title(f"${product}$" if self.independent else other, fontsize="medium")
         corner = self.figure_.add_subplot(grid[0, 1])
         corner.set_axis_off()
         marked = self.codes is not None

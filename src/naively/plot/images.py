@@ -18,32 +18,20 @@ from naively.core.labels import Labels
 from naively.plot import style
 from naively.plot.models import check_classes, model_of, normals
 
-COLOURS = "gray_r", "cividis"
-"""Colour maps of the first and the second quantity."""
-OUTSIDE = "0.85"
-"""The grey outside of the mask."""
-ACROSS = 6
-"""Classes side by side, at most; more are drawn below."""
-LARGEST = 1.7
-"""Side of an image, at most, in inches."""
+COLOURS = "gray_r", "cividis"  # colour maps of the first and the second quantity
+OUTSIDE = "0.85"  # the grey outside of the mask
+ACROSS = 6  # classes side by side, at most; more are drawn below
+LARGEST = 1.7  # side of an image, at most, in inches
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """One number for each class and pixel.
-
-    Attributes
-    ----------
-    name : str
-    values : (C, d)
-    colours : name of a colour map.
-    symmetric : whether 0 is in the middle of the colour map.
-    """
+    """One number for each class and pixel."""
 
     name: str
-    values: Float64
-    colours: str
-    symmetric: bool = False
+    values: Float64  # (C, d)
+    colours: str  # name of a colour map
+    symmetric: bool = False  # whether 0 is in the middle of the colour map
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -124,10 +112,7 @@ class ImageDisplay:
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw in the place of the given axes, or in a new figure."""
-        images = [
-            [self._image(class_values) for class_values in source.values]
-            for source in self.quantities
-        ]
+        images = [[self._image(values) for values in source.values] for source in self.quantities]
         height, width = images[0][0].shape
         bands = -(-len(self.classes) // ACROSS)
         columns, lines = -(-len(self.classes) // bands), len(images)
@@ -188,10 +173,8 @@ def _quantities(estimator: Any) -> list[Quantity]:
         if spread.ndim == 3:
             spread = np.diagonal(spread, axis1=1, axis2=2)
         deviation = np.sqrt(np.maximum(spread, 0.0))
-        return [
-            Quantity("mean", means, COLOURS[0]),
-            Quantity("standard\ndeviation", deviation, COLOURS[1]),
-        ]
+        spread_of = Quantity("standard\ndeviation", deviation, COLOURS[1])
+        return [Quantity("mean", means, COLOURS[0]), spread_of]
     model = model_of(estimator)
     if model.schema.is_single:
         numbers = model.posterior().parameters.numbers()

@@ -24,15 +24,10 @@ BAR = 0.19  # inches
 
 @dataclass(frozen=True)
 class TopFeatures:
-    """The most informative features of one class, or of all.
+    """The most informative features of one class, or of all."""
 
-    Attributes
-    ----------
-    title : the class; empty for all classes.
-    names, values : the features and their values, largest first.
-    """
-
-    title: str
+    title: str  # the class; empty for all classes
+    # names, values: the features and their values, largest first
     names: list[str]
     values: Float64
 
@@ -126,10 +121,8 @@ class InformativeFeaturesDisplay:
         """Draw in the place of the given axes, or in a new figure."""
         columns, lines = style.layout(len(self.rankings))
         max_names = max((len(ranking.names) for ranking in self.rankings), default=1)
-        size = (
-            6.0 if columns == 1 else 2.3 * columns + 0.6,
-            max(lines * (max_names * BAR + 0.5), 1.5),
-        )
+        width = 6.0 if columns == 1 else 2.3 * columns + 0.6
+        size = width, max(lines * (max_names * BAR + 0.5), 1.5)
         self.figure_, grid = style.grid(ax, lines, columns, size)
         values = np.concatenate([ranking.values for ranking in self.rankings])
         finite = values[np.isfinite(values)]
@@ -141,14 +134,12 @@ class InformativeFeaturesDisplay:
             bars = panel.barh(
                 positions, np.minimum(ranking.values, limit), 0.75, color=style.style(k).colour
             )
-            panel.set_yticks(
-                positions, [style.label(name) for name in ranking.names], fontsize="small"
-            )
+            labels = [style.label(name) for name in ranking.names]
+            panel.set_yticks(positions, labels, fontsize="small")
             panel.set_ylim(max(len(positions), 1) - 0.4, -0.6)
             panel.set_xlim(0.0, limit)
-            panel.set_title(
-                style.label(ranking.title), fontsize="medium" if columns < 3 else "small"
-            )
+            size_name = "medium" if columns < 3 else "small"
+            panel.set_title(style.label(ranking.title), fontsize=size_name)
             if k + columns >= len(self.rankings):
                 panel.set_xlabel(self.unit)
             style.plain(panel)
@@ -167,9 +158,8 @@ def _events(model: Model, selector: Any) -> Events | None:
         if parameters.summary.by_column or parameters.summary.of_texts
     }
     if selector is not None:
-        candidates = [
-            name for name in schema.ordered if event_kinds.get(name) in ("documents", "levels")
-        ]
+        listed = ("documents", "levels")
+        candidates = [name for name in schema.ordered if event_kinds.get(name) in listed]
         name = feature(model, selector, candidates)
     elif len(schema.names) == 1 and event_kinds.get(schema.names[0]) == "documents":
         name = schema.names[0]

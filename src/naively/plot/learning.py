@@ -29,22 +29,13 @@ COUNT: CurveKind = "P(count | class)"
 
 @dataclass(frozen=True)
 class Curves:
-    """The class densities of one feature.
+    """The class densities of one feature."""
 
-    Attributes
-    ----------
-    name : of the feature.
-    x : (m,) values; whole numbers for counts.
-    density : (C, m) p(x | c): per unit of the feature, or a probability.
-    quantity : which of these it is.
-    rows : (n,) values of rows to draw behind the curves.
-    """
-
-    name: str
-    x: Float64
-    density: Float64
-    quantity: CurveKind
-    rows: Float64 | None = None
+    name: str  # of the feature
+    x: Float64  # (m,) values; whole numbers for counts
+    density: Float64  # (C, m) p(x | c): per unit of the feature, or a probability
+    quantity: CurveKind  # which of these it is
+    rows: Float64 | None = None  # (n,) values of rows to draw behind the curves
 
     @property
     def bins(self) -> list[float] | None:
@@ -206,13 +197,8 @@ class LearningCurvesDisplay:
         for panel, name, unit in zip(
             self.axes_, ("error", "log_loss"), ("error", "log-loss (nats)"), strict=True
         ):
-            means = np.array(
-                [
-                    getattr(candidate, name)
-                    for candidate in comparison.candidates
-                    if candidate is not prior
-                ]
-            )
+            others = [candidate for candidate in comparison.candidates if candidate is not prior]
+            means = np.array([getattr(candidate, name) for candidate in others])
             means = means[np.isfinite(means)]
             worst = min(means.max(initial=0.0), getattr(prior, name)[-1]) or 1.0
             low = min(means.min(initial=np.inf), worst)
@@ -269,11 +255,7 @@ def _line(
         marker=stroke.marker, ms=5, mfc="white", mec=stroke.colour, clip_on=False,
         transform=panel.get_xaxis_transform(), in_layout=False,
     )  # fmt: skip
-    line_style: dict[str, Any] = {
-        "color": stroke.colour,
-        "linestyle": stroke.line,
-        "marker": stroke.marker,
-    }
+    line_style: dict[str, Any] = {"c": stroke.colour, "ls": stroke.line, "marker": stroke.marker}
     if not _is_broad(candidate):
         return panel.plot(sizes, mean, linewidth=1.1, markersize=3, **line_style)[0]
     panel.fill_between(

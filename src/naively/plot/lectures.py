@@ -228,28 +228,18 @@ LEVEL, SIDE, HEADS = "P(category | class)", "P(side | class)", "P(x = 1 | class)
 
 @dataclass(frozen=True)
 class Die:
-    """The probabilities of one feature, or of binary features or counts side by side.
+    """The probabilities of one feature, or of binary features or counts side by side."""
 
-    Attributes
-    ----------
-    name : of the feature, or a title.
-    levels : (K,) names.
-    theta : (C, K) [θ_jc]_α, the probability of category j in class c; or θ_αc or p_αc.
-    quantity : the name of theta.
-    """
-
-    name: str
-    levels: list[str]
-    theta: Float64
-    quantity: str = LEVEL
+    name: str  # of the feature, or a title
+    levels: list[str]  # (K,) names
+    theta: Float64  # (C, K) [θ_jc]_α, the probability of category j in class c; or θ_αc or p_αc
+    quantity: str = LEVEL  # the name of theta
 
 
 def dice_of(model: Model, features: Sequence[Any] | Any | None) -> list[Die]:
     """A die for each categorical feature, one for all counts, and one for all binary features.
 
-    Raises
-    ------
-    ValueError : if there are none, or a feature is none of them.
+    Raises ValueError if there are none, or a feature is none of them.
     """
     families = model.schema.family_of
     categorical = [n for n in model.schema.ordered if families[n].summary.takes == "levels"]
@@ -576,9 +566,8 @@ class BayesErrorDisplay:
         handles = [Line2D([], [], c=look.colour, ls=look.line, lw=2.2) for look in styles]
         shaded = Patch(facecolor="0.85", edgecolor="0.35", hatch="////", lw=0.0)
         names = [style.label(name) for name in self.classes.tolist()]
-        self.legend_ = style.legend(
-            ax, [*handles, shaded], [*names, f"R(f*) = {self.error:.3g}"]
-        )  # fmt: skip
+        texts = [*names, f"R(f*) = {self.error:.3g}"]
+        self.legend_ = style.legend(ax, [*handles, shaded], texts)
         return self
 
     def _draw_decisions(self, ax: Axes, styles: list[style.Style], half: float) -> None:

@@ -22,10 +22,7 @@ from naively.tables.names import few
 def gaussians(estimator: Any, names: Sequence[str] | None = None) -> tuple[Float64, Float64] | None:
     """(means, covariances) of a model's classes, (C, d) and (C, d, d); None unless all are normal.
 
-    Parameters
-    ----------
-    estimator : fitted.
-    names : of the features, in the desired order; for models of tables.
+    `names`: of the features, in the desired order; for models of tables.
     """
     densities = normals(estimator, names)
     if densities is None:
@@ -68,9 +65,7 @@ def rows(X: Any, y: Any) -> tuple[pa.Table, npt.NDArray[Any] | None]:
 
     `y` may be the name of the column of X with the labels.
 
-    Raises
-    ------
-    ValueError : if the numbers of labels and rows differ.
+    Raises ValueError if the numbers of labels and rows differ.
     """
     table = to_arrow(X)
     if isinstance(y, str) and y in table.column_names:
@@ -86,9 +81,7 @@ def rows(X: Any, y: Any) -> tuple[pa.Table, npt.NDArray[Any] | None]:
 def codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Int64:
     """The position of each label among the classes.
 
-    Raises
-    ------
-    ValueError : for a label that is not one of the classes.
+    Raises ValueError for a label that is not one of the classes.
     """
     positions = {name: k for k, name in enumerate(classes.tolist())}
     for name in labels.tolist():
@@ -103,15 +96,9 @@ def codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Int64:
 def model_of(estimator: Any, feature_names: Sequence[str] | None = None) -> Model:
     """The model of a fitted estimator of naively, with names of its columns.
 
-    Parameters
-    ----------
-    estimator : fitted.
-    feature_names : for a model that was fitted to an array; x0, x1, ... by default.
-
-    Raises
-    ------
-    TypeError : if it is no such estimator.
-    ValueError : if it is not fitted, or all rows were forgotten; if the names do not fit.
+    `feature_names`: for a model that was fitted to an array; x0, x1, ... by default. Raises
+    TypeError if it is no such estimator; ValueError if it is not fitted, or all rows were
+    forgotten; if the names do not fit.
     """
     model = getattr(estimator, "model_", None)
     if not isinstance(model, Model):
@@ -137,9 +124,8 @@ def check_classes(classes: Any) -> None:
 
 def _named(model: Model, feature_names: Sequence[str] | None) -> Model:
     """A model of an array as one of a table."""
-    names = (
-        list(model.schema.names) if feature_names is None else [str(name) for name in feature_names]
-    )
+    given = model.schema.names if feature_names is None else feature_names
+    names = [str(name) for name in given]
     if len(names) != model.n_features or len(set(names)) < len(names):
         raise ValueError(
             f"the {model.n_features} features need as many different names, not {few(names)}"
@@ -169,9 +155,7 @@ def log_density(model: Model, columns: dict[str, Any]) -> Float64:
 def feature(model: Model, selector: Any, among: Sequence[str]) -> str:
     """The name of a feature that is given by its name or its position in the table.
 
-    Raises
-    ------
-    ValueError : if it is none of `among`.
+    Raises ValueError if it is none of `among`.
     """
     names = model.schema.ordered
     if isinstance(selector, int | np.integer) and 0 <= selector < len(names):
@@ -213,10 +197,7 @@ def check_predicts(estimator: Any) -> None:
 def predicted_probabilities(estimator: Any, X: Any, y: Any) -> tuple[Any, Float64]:
     """(the labels of test data, P(c | x) by a fitted classifier).
 
-    Raises
-    ------
-    TypeError : if it has no `predict_proba`.
-    ValueError : if it is not fitted.
+    Raises TypeError if it has no `predict_proba`; ValueError if it is not fitted.
     """
     check_predicts(estimator)
     labels = to_arrow(X).column(y) if isinstance(y, str) else y
@@ -228,10 +209,8 @@ def checked_probabilities(
 ) -> tuple[Int64, Float64, npt.NDArray[Any]]:
     """(the class of each row, P(c | x), the labels of the classes).
 
-    Raises
-    ------
-    ValueError : if shapes do not fit, there are no rows, labels are none of the classes, or
-        `y_prob` has numbers that are not probabilities.
+    Raises ValueError if shapes do not fit, there are no rows, labels are none of the classes, or
+    `y_prob` has numbers that are not probabilities.
     """
     labels, proba = np.asarray(y_true), np.asarray(y_prob, np.float64)
     class_labels = np.unique(labels) if classes is None else np.asarray(classes)

@@ -17,10 +17,8 @@ from naively.model.decisions import positive_class
 from naively.plot import style
 from naively.plot.models import checked_probabilities, predicted_probabilities
 
-CLASSES = 8
-"""Classes that are drawn, at most: those with the most rows."""
-FINEST = 1000
-"""Points of a curve that differ by less than 1/FINEST are drawn once."""
+CLASSES = 8  # classes that are drawn, at most: those with the most rows
+FINEST = 1000  # points of a curve that differ by less than 1/FINEST are drawn once
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -101,9 +99,8 @@ class _RankingDisplay:
             order = places
         elif (place := positive_class(counts.astype(float))) is not None:
             order = np.array([place])
-        rankings = {
-            labels[c]: Ranking(proba[:, c], truth == c) for c in order.tolist() if counts[c]
-        }
+        present = [c for c in order.tolist() if counts[c]]
+        rankings = {labels[c]: Ranking(proba[:, c], truth == c) for c in present}
         return cls(rankings=rankings, name=name).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:

@@ -24,16 +24,12 @@ from naively.pooling.blocks.shapes import MISSING, Bins, Shape, drawable, of_col
 
 FARTHEST = 1e250
 """Largest number that is drawn: near the end of float64 an axis has no room for its margins."""
-FACES = 14
-"""Categories of a column that are drawn: those with most rows."""
-TICKS = 5
-"""Tick labels along an axis."""
+FACES = 14  # categories of a column that are drawn: those with most rows
+TICKS = 5  # tick labels along an axis
 DAY = 86_400
 UNITS = (1e9, "G"), (1e6, "M"), (1e3, "k")
-END = 0.08
-"""Share of an axis that its first and last bin take, at most, because they are open."""
-CROWDED = 0.15
-"""If half of the bins are within this share of the axis, the axis is logarithmic."""
+END = 0.08  # share of an axis that its first and last bin take, at most, because they are open
+CROWDED = 0.15  # if half of the bins are within this share of the axis, the axis is logarithmic
 
 
 def edges_of(panel: Axes, bins: Bins, seen_bins: Int64) -> Float64:
@@ -192,9 +188,8 @@ class CategoriesDisplay:
                 )
                 for c, (theta, look) in enumerate(zip(die.theta, styles, strict=True))
             ]  # fmt: skip
-            panel.set_yticks(
-                positions, [style.label(level) for level in die.levels], fontsize="small"
-            )
+            labels = [style.label(level) for level in die.levels]
+            panel.set_yticks(positions, labels, fontsize="small")
             panel.set_ylim(len(positions) - 0.4, -0.6)
             panel.set_title(style.label(die.name), fontsize="medium" if columns < 3 else "small")
             panel.set_xlim(0.0, min(1.05 * float(die.theta.max()) or 1.0, 1.0))
@@ -215,14 +210,10 @@ class CategoriesDisplay:
 # ---- evidence ------------------------------------------------------------------------------------
 
 
-MOST = 9
-"""Blocks that are shown by default."""
-LINES = 6
-"""Classes that are shown: those with most rows."""
-PANEL = 3.9, 2.8
-"""Size of one of several panels, in inches."""
-LEGEND = 1.2
-"""Width of the legend, in inches."""
+MOST = 9  # blocks that are shown by default
+LINES = 6  # classes that are shown: those with most rows
+PANEL = 3.9, 2.8  # size of one of several panels, in inches
+LEGEND = 1.2  # width of the legend, in inches
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -337,18 +328,12 @@ class EvidenceDisplay:
         if class_index not in frequent:
             frequent[-1] = class_index
         shown = np.array([class_index]) if is_binary else np.sort(frequent)
-        return View(
-            shown, class_index, 1 - class_index if is_binary else None, self.classes.tolist()
-        )
+        against = 1 - class_index if is_binary else None
+        return View(shown, class_index, against, self.classes.tolist())
 
 
 def chosen(model: Model, features: Any) -> list[Shape]:
-    """The selected blocks of one or two columns.
-
-    Raises
-    ------
-    ValueError : if there are none.
-    """
+    """The selected blocks of one or two columns. Raises ValueError if there are none."""
     shapes = drawable(model.posterior().shapes)
     if not shapes:
         raise ValueError("no feature of this model has weighted evidence: use AutoBayes")
@@ -362,17 +347,12 @@ def chosen(model: Model, features: Any) -> list[Shape]:
     return selected
 
 
-# ---- shapes --------------------------------------------------------------------------------------
-
-
 CLOSE = 10
 """Categories of an axis up to which labels are small; up to twice as many they are smaller."""
 SHARE, FAR = 0.995, 2.0
 """Share of the rows whose values must be in view; multiple of their range that is also shown."""
-STRIP = 0.15
-"""Height of the strip of row counts below a curve, as a share of the panel."""
-ABOVE = 1.14
-"""Height of the title of a heat map, above its row counts."""
+STRIP = 0.15  # height of the strip of row counts below a curve, as a share of the panel
+ABOVE = 1.14  # height of the title of a heat map, above its row counts
 GREY, PALE, EMPTY = "0.4", "0.85", "0.93"
 ALONE: dict[str, Any] = {"lw": 0.9, "ls": (0, (3, 1.5))}
 """Lines of the table of a feature alone, if it also has interactions."""
@@ -380,20 +360,12 @@ ALONE: dict[str, Any] = {"lw": 0.9, "ls": (0, (3, 1.5))}
 
 @dataclass(frozen=True)
 class View:
-    """The classes that are drawn.
+    """The classes that are drawn."""
 
-    Attributes
-    ----------
-    chosen : positions of the classes with a line each; with two classes that of `of` alone.
-    of : position of the class of heat maps.
-    against : position of the other class, if there are two.
-    labels : of all classes.
-    """
-
-    chosen: Int64
-    of: int
-    against: int | None
-    labels: Sequence[Label]
+    chosen: Int64  # positions of the classes with a line each; with two classes that of `of` alone
+    of: int  # position of the class of heat maps
+    against: int | None  # position of the other class, if there are two
+    labels: Sequence[Label]  # of all classes
 
     def values(self, shape: Shape, c: int) -> Float64:
         """The contribution of each cell to the score of a class, or to the log-odds of two."""
@@ -404,9 +376,8 @@ class View:
         return self._compared(shape.added, c)
 
     def _compared(self, contribution: Float64, c: int) -> Float64:
-        return contribution[..., c] - (
-            0.0 if self.against is None else contribution[..., self.against]
-        )
+        other = 0.0 if self.against is None else contribution[..., self.against]
+        return contribution[..., c] - other
 
     @property
     def quantity(self) -> str:
@@ -467,9 +438,8 @@ def _steps(panel: Axes, shape: Shape, view: View) -> None:
                 x, steps = np.repeat(edges, 2)[1:-1], np.repeat(values[nonempty], 2)
                 for sign in (1.0, -1.0):
                     signed = np.maximum(sign * steps, 0.0) * sign
-                    panel.fill_between(
-                        x, signed, color=view.favoured_colour(sign), alpha=0.3, lw=0.0
-                    )
+                    colour = view.favoured_colour(sign)
+                    panel.fill_between(x, signed, color=colour, alpha=0.3, lw=0.0)
             colour = "black" if view.against is not None else look.colour
             line = "solid" if view.against is not None else look.line
             panel.stairs(values[nonempty], edges, baseline=None, color=colour, ls=line, lw=1.6)
@@ -481,8 +451,8 @@ def _steps(panel: Axes, shape: Shape, view: View) -> None:
                     [1.05], values[-1:], marker=look.marker, c=colour, ls="", ms=5, clip_on=False,
                     transform=panel.get_yaxis_transform(),
                 )  # fmt: skip
-        bottom = _limit(panel, np.concatenate([class_values, alone_values]), rows)
-        _strip(panel, edges, rows[nonempty], bottom)
+        _limit(panel, np.concatenate([class_values, alone_values]), rows)
+        _strip(panel, edges, rows[nonempty])
         if rows[-1] > 0:
             panel.text(
                 1.05, -0.03, MISSING, transform=panel.transAxes, rotation=90, ha="center",
@@ -494,8 +464,8 @@ def _steps(panel: Axes, shape: Shape, view: View) -> None:
     style.plain(panel)
 
 
-def _limit(panel: Axes, values: Float64, rows: Float64) -> float:
-    """Set limits that show the values of nearly all rows; return the height of the strip below."""
+def _limit(panel: Axes, values: Float64, rows: Float64) -> None:
+    """Set limits that show the values of nearly all rows, above a strip."""
     filled = np.nan_to_num(values[:, rows > 0])
     magnitude = np.abs(filled).max(axis=0)
     usual = filled[:, magnitude <= FAR * _nearly_all(magnitude, rows[rows > 0])]
@@ -503,7 +473,6 @@ def _limit(panel: Axes, values: Float64, rows: Float64) -> float:
     pad = 0.06 * (high - low) or 1.0
     low, high = low - pad, high + pad
     panel.set_ylim(low - (high - low) * STRIP / (1 - STRIP), high)
-    return STRIP
 
 
 def _nearly_all(values: Float64, rows: Float64) -> float:
@@ -513,11 +482,11 @@ def _nearly_all(values: Float64, rows: Float64) -> float:
     return float(values[order][np.searchsorted(heaped, SHARE * heaped[-1])])
 
 
-def _strip(panel: Axes, edges: Float64, rows: Float64, top: float) -> None:
+def _strip(panel: Axes, edges: Float64, rows: Float64) -> None:
     """Draw the log of the number of rows in each bin, in grey at the bottom of a panel."""
     height = np.log1p(rows) / np.log1p(rows.max())
     panel.stairs(
-        0.6 * top * height, edges, fill=True, color=PALE, zorder=0,
+        0.6 * STRIP * height, edges, fill=True, color=PALE, zorder=0,
         transform=panel.get_xaxis_transform(),
     )  # fmt: skip
     min_rows, max_rows = (f"{count:,.10g}" for count in (rows.min(), rows.max()))
@@ -525,7 +494,7 @@ def _strip(panel: Axes, edges: Float64, rows: Float64, top: float) -> None:
         f"{max_rows} rows a bin" if min_rows == max_rows else f"{min_rows} to {max_rows} rows a bin"
     )
     panel.text(
-        0.99, 0.62 * top, caption, transform=panel.transAxes, fontsize="xx-small", c=GREY,
+        0.99, 0.62 * STRIP, caption, transform=panel.transAxes, fontsize="xx-small", c=GREY,
         ha="right", va="bottom",
     )  # fmt: skip
 
@@ -547,14 +516,12 @@ def _bars(panel: Axes, shape: Shape, view: View) -> None:
                 values, positions, marker=look.marker, c=look.colour, ls="", ms=5, alpha=0.85
             )
         else:
-            panel.barh(
-                positions, values, 0.75, color=[view.favoured_colour(value) for value in values]
-            )
+            colours = [view.favoured_colour(value) for value in values]
+            panel.barh(positions, values, 0.75, color=colours)
         if shape.total is not None:
             colour = GREY if view.against is not None else look.colour
-            panel.vlines(
-                view.alone(shape, c)[cells], positions - 0.3, positions + 0.3, colour, **ALONE
-            )
+            alone = view.alone(shape, c)[cells]
+            panel.vlines(alone, positions - 0.3, positions + 0.3, colour, **ALONE)
     if view.against is None:
         panel.hlines(positions, *_ends(view, shape, cells), color=PALE, lw=1.0, zorder=0)
     for k, cell in zip(positions.tolist(), cells.tolist(), strict=True):
@@ -600,9 +567,8 @@ def _heat(panel: Axes, shape: Shape, view: View) -> None:
     end_colours = GREY, dict(view.styles())[view.of].colour
     if view.against is not None:
         end_colours = view.favoured_colour(-1.0), view.favoured_colour(1.0)
-    colour_map = LinearSegmentedColormap.from_list(
-        "classes", [end_colours[0], "white", end_colours[1]]
-    )
+    colour_list = [end_colours[0], "white", end_colours[1]]
+    colour_map = LinearSegmentedColormap.from_list("classes", colour_list)
     colours = colour_map.with_extremes(bad=EMPTY)
     image = panel.pcolormesh(
         np.ma.masked_where(rows == 0, values).T, cmap=colours, vmin=-limit, vmax=limit,

@@ -95,12 +95,8 @@ class SmoothingDisplay:
         if isinstance(alpha_value, str) and hasattr(estimator, "model_"):
             alpha_value = estimator.alpha_  # chosen by "auto"
         is_number = isinstance(alpha_value, int | float | np.number)
-        return cls(
-            curve=curve,
-            feature=feature,
-            levels=levels,
-            alpha=float(alpha_value) if is_number else None,
-        ).plot(ax)
+        alpha = float(alpha_value) if is_number else None
+        return cls(curve=curve, feature=feature, levels=levels, alpha=alpha).plot(ax)
 
     @property
     def best_(self) -> float:
@@ -156,9 +152,8 @@ class SmoothingDisplay:
             [_numbers(self.curve.model(k), name)[2][:, positions] for k in range(count)]
         )
         classes = middle_model.classes.tolist()
-        title_name = {"text": "terms", "joint": "cells"}.get(
-            middle_model.schema.family_of[name].name, name
-        )
+        family = middle_model.schema.family_of[name].name
+        title_name = {"text": "terms", "joint": "cells"}.get(family, name)
         return f"{SIGNS.get(quantity, quantity)} of {style.label(title_name)}", [
             (label, levels[position], table[:, c, k])
             for k, position in enumerate(positions) for c, label in enumerate(classes)

@@ -24,12 +24,9 @@ COLOURS = (
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "p", "<", ">")
 LINES = ("solid", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")
-SIZE = 6.0, 4.0
-"""Size of a figure, in inches."""
-LONGEST = 28
-"""Characters of a label, at most."""
-TALLEST = 18
-"""Lines of a legend, at most."""
+SIZE = 6.0, 4.0  # size of a figure, in inches
+LONGEST = 28  # characters of a label, at most
+TALLEST = 18  # lines of a legend, at most
 CASING = (patheffects.withStroke(linewidth=3.0, foreground="white", alpha=0.8),)
 """A white edge, which makes lines visible on any background."""
 
@@ -93,9 +90,7 @@ def grid(
 ) -> tuple[Figure | SubFigure, GridSpecBase]:
     """The figure and a grid of panels in the place of the given axes, or in a new figure.
 
-    Raises
-    ------
-    ValueError : if the axes were not made by `subplots` or `add_subplot`.
+    Raises ValueError if the axes were not made by `subplots` or `add_subplot`.
     """
     if ax is None:
         figure = plt.figure(figsize=size, layout="constrained")

@@ -13,44 +13,27 @@ from naively.rendering import Table
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot, with its numbers as a table.
+    """A plot, with its numbers as a table."""
 
-    Attributes
-    ----------
-    title, caption : heading and caption.
-    image : a data URI.
-    text : alternative text for screen readers.
-    table : the numbers of the plot.
-    wide : whether it takes the full width of the page.
-    """
-
+    # title, caption: heading and caption
     title: str
     caption: str
-    image: str
-    text: str
-    table: Table
-    wide: bool = False
+    image: str  # a data URI
+    text: str  # alternative text for screen readers
+    table: Table  # the numbers of the plot
+    wide: bool = False  # whether it takes the full width of the page
 
 
 @dataclass(frozen=True)
 class Quality:
-    """Scores of a model on some rows.
+    """Scores of a model on some rows."""
 
-    Attributes
-    ----------
-    title : which rows.
-    scores : of the model and of its baseline, with the calibration.
-    majority : the majority class.
-    notes : remarks on the scores.
-    confusion : the confusion matrix; None if not known.
-    rankings : Ranking of the rows by the probability of a class, by its name; empty if not known.
-    """
-
-    title: str
-    scores: Scores
-    majority: str
-    notes: Sequence[str] = ()
-    confusion: Table | None = None
+    title: str  # which rows
+    scores: Scores  # of the model and of its baseline, with the calibration
+    majority: str  # the majority class
+    notes: Sequence[str] = ()  # remarks on the scores
+    confusion: Table | None = None  # the confusion matrix; None if not known
+    # Ranking of the rows by the probability of a class, by its name; empty if not known
     rankings: Mapping[str, Ranking] = field(default_factory=dict)
 
     @property
@@ -62,19 +45,13 @@ class Quality:
 
 @dataclass(frozen=True)
 class Reason:
-    """A contribution to the log-odds of a row.
+    """A contribution to the log-odds of a row."""
 
-    Attributes
-    ----------
-    name, value : the feature or term, and its value in the row.
-    odds : contribution in nats, for the predicted class.
-    colour : "a" or "b", of its bar.
-    """
-
+    # name, value: the feature or term, and its value in the row
     name: str
     value: str
-    odds: float
-    colour: str
+    odds: float  # contribution in nats, for the predicted class
+    colour: str  # "a" or "b", of its bar
 
     @property
     def side(self) -> str:
@@ -84,29 +61,18 @@ class Reason:
 
 @dataclass(frozen=True)
 class Example:
-    """A row and the explanation of its prediction.
+    """A row and the explanation of its prediction."""
 
-    Attributes
-    ----------
-    title : names the row.
-    label, against : the predicted class, and the second most probable one.
-    p : P(label | row).
-    truth : the actual class; None if not known.
-    reasons : the largest contributions, decreasing.
-    more : the number and the sum of the others, in words.
-    colours : the classes for which blue and orange words of a text are evidence.
-    texts : (column, HTML of the text with its words marked).
-    """
-
-    title: str
+    title: str  # names the row
+    # label, against: the predicted class, and the second most probable one
     label: str
     against: str
-    p: float
-    truth: str | None
-    reasons: Sequence[Reason]
-    more: str
-    colours: tuple[str, str]
-    texts: Sequence[tuple[str, str]] = ()
+    p: float  # P(label | row)
+    truth: str | None  # the actual class; None if not known
+    reasons: Sequence[Reason]  # the largest contributions, decreasing
+    more: str  # the number and the sum of the others, in words
+    colours: tuple[str, str]  # the classes for which blue and orange words of a text are evidence
+    texts: Sequence[tuple[str, str]] = ()  # (column, HTML of the text with its words marked)
 
     @property
     def widest(self) -> float:
@@ -116,58 +82,48 @@ class Example:
 
 
 @dataclass
-class Report:
-    """All data of the page.
+class TableResults:
+    """The results on the rows of a table."""
 
-    Attributes
-    ----------
-    target : name of the target column.
-    file, version : of the model file, and of the library that wrote it.
-    facts : (name, value) of the model as a whole.
-    classes : table of class frequencies.
-    warnings : what the reader should check.
-    quality : scores, by set of rows.
-    unknown : why there are no scores; empty if there are.
-    ranked : tables of features and interactions, by decreasing importance.
-    legend : the legend of the plots; None if there are none.
-    shapes : plots of features and interactions.
-    shapes_note : what is not shown.
-    words : tables of the most informative terms, one for each class and column.
-    missing, left_out : columns with missing values; columns that are not used, and why.
-    misread : categorical columns that may be meant as numeric or date, with their values.
-    examples, mistakes : explained rows.
-    examples_note, mistakes_note : which rows these are.
-    form : columns of the form to try a row, as JSON; None if there is no form.
-    numbers : parameters of the model, for the form.
-    prior : the name of the prior among contributions.
-    no_form : why there is no form.
-    labels : the classes, as `predict.js` names them.
-    names : the classes, as the page shows them.
-    """
-
-    target: str
-    file: str
-    version: str
-    facts: list[tuple[str, str]]
-    classes: Table
-    warnings: list[str]
-    quality: list[Quality]
-    unknown: str
-    ranked: list[Table]
-    legend: Picture | None
-    shapes: list[Picture]
-    shapes_note: str
-    words: list[Table]
-    missing: Table | None
-    left_out: Table | None
-    misread: Table | None = None
+    quality: Quality | None = None  # scores; None if not known
+    unknown: str = ""  # why there are no scores
+    # explained rows
     examples: list[Example] = field(default_factory=list)
     mistakes: list[Example] = field(default_factory=list)
     examples_note: str = ""
     mistakes_note: str = ""
+    # the values of the first example, by column
+    first: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Report:
+    """All data of the page."""
+
+    target: str  # name of the target column
+    # file, version: of the model file, and of the library that wrote it
+    file: str
+    version: str
+    facts: list[tuple[str, str]]  # (name, value) of the model as a whole
+    classes: Table  # table of class frequencies
+    warnings: list[str]  # what the reader should check
+    quality: list[Quality]  # scores, by set of rows
+    unknown: str  # why there are no scores; empty if there are
+    ranked: list[Table]  # tables of features and interactions, by decreasing importance
+    legend: Picture | None  # the legend of the plots; None if there are none
+    shapes: list[Picture]  # plots of features and interactions
+    shapes_note: str  # what is not shown
+    words: list[Table]  # tables of the most informative terms, one for each class and column
+    # missing, left_out: columns with missing values; columns that are not used, and why
+    missing: Table | None
+    left_out: Table | None
+    # categorical columns that may be meant as numeric or date, with their values
+    misread: Table | None = None
+    rows: TableResults = field(default_factory=TableResults)
+    # columns of the form to try a row, as JSON; None if there is no form
     form: list[dict[str, Any]] | None = None
-    numbers: dict[str, Any] | None = None
-    prior: str = ""
-    no_form: str = ""
-    labels: Sequence[str] = ()
-    names: Sequence[str] = ()
+    numbers: dict[str, Any] | None = None  # parameters of the model, for the form
+    prior: str = ""  # the name of the prior among contributions
+    no_form: str = ""  # why there is no form
+    labels: Sequence[str] = ()  # the classes, as `predict.js` names them
+    names: Sequence[str] = ()  # the classes, as the page shows them

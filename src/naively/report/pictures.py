@@ -13,18 +13,10 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from naively import plot
 from naively.evaluation.calibration import Reliability
 from naively.evaluation.metrics import Ranking
 from naively.model.model import Model
-from naively.plot import (
-    CalibrationDisplay,
-    CategoriesDisplay,
-    ClassDensityDisplay,
-    EvidenceDisplay,
-    PrecisionRecallDisplay,
-    RocCurveDisplay,
-    style,
-)
 from naively.plot import shapes as drawing
 from naively.plot.learning import curves_of
 from naively.plot.lectures import Die, dice_of
@@ -33,10 +25,8 @@ from naively.pooling.blocks.shapes import Shape
 from naively.rendering import Table
 from naively.report.facts import Picture
 
-SIZE = 3.7, 2.8
-"""Width and height of a plot, in inches."""
-LINES = 150
-"""Cells in the table of a plot, at most: those with the most rows."""
+SIZE = 3.7, 2.8  # width and height of a plot, in inches
+LINES = 150  # cells in the table of a plot, at most: those with the most rows
 FONT = "'DejaVu Sans'"
 """The font by which matplotlib measures text; Verdana, its substitute, has the same widths."""
 STEADY: Any = {"svg.fonttype": "none", "svg.hashsalt": "naively", "font.family": "DejaVu Sans"}
@@ -47,16 +37,16 @@ def evidence(shapes: Sequence[Shape], classes: Any) -> tuple[Picture | None, lis
     if not shapes:
         return None, []
     with rc_context(STEADY):
-        display = EvidenceDisplay(shapes=shapes, classes=classes)
+        display = plot.EvidenceDisplay(shapes=shapes, classes=classes)
         return _legend(display), [_shape(shape, display.view) for shape in shapes]
 
 
-def _legend(display: EvidenceDisplay) -> Picture:
+def _legend(display: plot.EvidenceDisplay) -> Picture:
     handles, labels = display.entries
     figure = Figure(figsize=(0.5 + 0.1 * max(map(len, labels)) + 0.6, 0.1 + 0.2 * len(labels)))
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_axis_off()
-    style.legend(axes, handles, labels, place=(0.0, 1.0))
+    plot.style.legend(axes, handles, labels, place=(0.0, 1.0))
     text = "What colours and lines mean: " + ", ".join(labels)
     return Picture("", "", _svg(figure), text, Table("", [], []))
 
@@ -104,13 +94,13 @@ def family(model: Model, name: str, table: Table) -> Picture | None:
     with rc_context(STEADY):
         figure = Figure(figsize=(4.4, 2.9), layout="constrained")
         panel = figure.add_subplot()
-        display: ClassDensityDisplay | CategoriesDisplay
+        display: plot.ClassDensityDisplay | plot.CategoriesDisplay
         if feature_family.curve is not None:
             curves = [curves_of(model, name, None)]
-            display = ClassDensityDisplay(curves=curves, classes=model.classes)
+            display = plot.ClassDensityDisplay(curves=curves, classes=model.classes)
         elif feature_family.summary.takes == "levels":
             dice = dice_of(model, [name])
-            display = CategoriesDisplay(dice=dice, classes=model.classes)
+            display = plot.CategoriesDisplay(dice=dice, classes=model.classes)
             if not table.rows:  # of a joint family, whose parameters are not by column
                 table = _levels(dice[0], table)
         else:
@@ -133,26 +123,24 @@ def _levels(die: Die, table: Table) -> Table:
 
 def calibration(reliability: Reliability, classes: int) -> Picture:
     """The reliability diagram."""
+    columns = reliability.confidence, reliability.accuracy, reliability.rows
     lines = [
         [f"{confidence:.1%}", f"{accuracy:.1%}", f"{rows:,.0f}"]
-        for confidence, accuracy, rows in zip(
-            reliability.confidence, reliability.accuracy, reliability.rows, strict=True
-        )
+        for confidence, accuracy, rows in zip(*columns, strict=True)
     ]
     header = ["confidence", "accuracy", "rows"]
     table = Table("Calibration", header, lines)
     with rc_context(STEADY):
         figure = Figure(figsize=(4.6, 3.1), layout="constrained")
         panel = figure.add_subplot()
-        CalibrationDisplay(reliability=reliability, name="", least=1.0 / classes).plot(
+        plot.CalibrationDisplay(reliability=reliability, name="", least=1.0 / classes).plot(
             panel
         ).legend_.remove()
         text = "How sure predictions are, and how often they are right; the table has the numbers"
         return Picture("", "", _svg(figure), text, table)
 
 
-RECALLS = 10
-"""Recalls in the table of a curve: 1/RECALLS and so on, up to 1."""
+RECALLS = 10  # recalls in the table of a curve: 1/RECALLS and so on, up to 1
 
 
 def rankings(by_class: Mapping[str, Ranking]) -> list[Picture]:
@@ -165,8 +153,8 @@ def rankings(by_class: Mapping[str, Ranking]) -> list[Picture]:
     plots = []
     with rc_context(STEADY):
         for kind, title, score in (
-            (RocCurveDisplay, "ROC curve", "auc"),
-            (PrecisionRecallDisplay, "Precision-recall curve", "average_precision"),
+            (plot.RocCurveDisplay, "ROC curve", "auc"),
+            (plot.PrecisionRecallDisplay, "Precision-recall curve", "average_precision"),
         ):
             figure = Figure(figsize=(4.6, 3.1), layout="constrained")
             display = kind(rankings=dict([*by_class.items()][:CLASSES])).plot(figure.add_subplot())

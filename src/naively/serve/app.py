@@ -27,8 +27,7 @@ from naively.serve.page import example
 from naively.serve.service import Direct, Service, as_json
 from naively.serve.state import Changer, RefusedError, State
 
-GRACE = 30
-"""Seconds for running requests to finish after the signal to stop."""
+GRACE = 30  # seconds for running requests to finish after the signal to stop
 SWITCH = 0.001
 """Switch interval of Python's threads, in seconds, so that training does not delay requests."""
 
@@ -101,9 +100,6 @@ def run(app: Guard, opened: socket.socket, ready: Callable[[], None]) -> None:
             Server(config).run(sockets=[opened])
     finally:
         signal.signal(signal.SIGTERM, handler)
-
-
-# ---- app -----------------------------------------------------------------------------------------
 
 
 ABOUT = """Rows are JSON or an Arrow stream (`application/vnd.apache.arrow.stream`); with that as
@@ -245,9 +241,8 @@ def _body(service: Service, labelled: bool) -> dict[str, Any]:
     }
     documented: dict[str, Any] = {"requestBody": {"required": True, "content": content}}
     if labelled:
-        description = (
-            "A repeated request with the same key is not applied again; its answer is repeated."
-        )
+        once = "A repeated request with the same key is not applied again"
+        description = f"{once}; its answer is repeated."
         key = {"name": "Idempotency-Key", "in": "header", "description": description}
         documented["parameters"] = [{**key, "schema": {"type": "string", "maxLength": 200}}]
     return documented

@@ -22,23 +22,14 @@ from naively.serve.state import RefusedError
 from naively.tables.values import is_view, without_views
 
 DICTIONARY_BATCH, RECORD_BATCH = 2, 3
-WIDEN = 8
-"""Expanded text may be so many times as long as the largest body."""
+WIDEN = 8  # expanded text may be so many times as long as the largest body
 
 
 def read(body: bytes, selected: Sequence[str], rows: int, longest: int) -> tuple[Any, list[str]]:
     """(a table of the selected columns, the names of all columns).
 
-    Parameters
-    ----------
-    body : an Arrow stream.
-    selected : names of columns.
-    rows : of the table, at most.
-    longest : bytes of a body, at most.
-
-    Raises
-    ------
-    RefusedError : if it is not an Arrow stream, or too large.
+    `rows`, `longest`: limits of the rows and of the bytes of a body. Raises RefusedError if it is
+    not an Arrow stream, or too large.
     """
     try:
         _check_plain(body)
@@ -59,12 +50,10 @@ def read(body: bytes, selected: Sequence[str], rows: int, longest: int) -> tuple
                     {" ": pa.nulls(batch.num_rows)})  # fmt: skip
                 batches.append(checked(part))
             table = pa.Table.from_batches(batches) if batches else pa.table({})
-            if sum(map(_bytes, table.columns)) > WIDEN * longest:
-                raise RefusedError(
-                    413,
-                    f"the text of the rows is longer than {WIDEN * longest:,} bytes: send several "
-                    "requests",
-                )
+            chunks = (chunk for column in table.columns for chunk in column.chunks)
+            if sum(map(_length, chunks)) > WIDEN * longest:
+                limit = f"the text of the rows is longer than {WIDEN * longest:,} bytes"
+                raise RefusedError(413, f"{limit}: send several requests")
             return without_views(table), names
     except (pa.ArrowException, OSError, ValueError, struct.error, IndexError) as error:
         if body.startswith(b"ARROW1"):
@@ -76,11 +65,8 @@ def read(body: bytes, selected: Sequence[str], rows: int, longest: int) -> tuple
 
 def too_many(rows: int) -> RefusedError:
     """The error for a request with more than so many rows."""
-    return RefusedError(
-        413,
-        f"a request has at most {rows:,} rows: send several requests, or serve the model with a "
-        "larger --max-rows",
-    )
+    remedy = "send several requests, or serve the model with a larger --max-rows"
+    return RefusedError(413, f"a request has at most {rows:,} rows: {remedy}")
 
 
 def _check_type(name: str, kind: pa.DataType) -> None:
@@ -97,12 +83,8 @@ def _check_type(name: str, kind: pa.DataType) -> None:
         raise RefusedError(422, str(error)) from None
 
 
-def _bytes(column: pa.ChunkedArray) -> int:
-    """Bytes of a column's text, with each repeated value counted each time."""
-    return sum(map(_length, column.chunks))
-
-
 def _length(array: pa.Array) -> int:
+    """Bytes of an array's text, with each repeated value counted each time."""
     kind, types = array.type, pa.types
     if types.is_dictionary(kind):
         lengths = _lengths(array.dictionary)

@@ -43,13 +43,7 @@ def in_json(value: Any) -> bytes:
 
 
 def rows_in_json(answer: Answer, classes: Labels) -> bytes:
-    """Encode `Answer.fields` of each row as JSON, much faster than row by row.
-
-    Parameters
-    ----------
-    answer : Answer, of one row or more.
-    classes : (C,) labels.
-    """
+    """Encode `Answer.fields` of each row as JSON, much faster than row by row."""
     encoded = {label: in_json(label) for label in (None, *classes.tolist())}
     text = b"{%b:%%b" % in_json(PREDICTION)
     cells = [[encoded[entry] for entry in answer.labels.tolist()]]
@@ -76,12 +70,8 @@ def _columns_of(numbers: Float64) -> list[list[bytes]]:
     return [encoded[c :: numbers.shape[1]] for c in range(numbers.shape[1])]
 
 
-# ---- bodies --------------------------------------------------------------------------------------
-
-
 JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
-CELLS = 10_000_000
-"""Cells of a table, at most: rows in JSON can be short where the table is wide."""
+CELLS = 10_000_000  # cells of a table, at most: rows in JSON can be short where the table is wide
 QUICK = 1 << 20
 """Bytes of JSON to parse in one call, at most, because no other thread can run meanwhile."""
 
@@ -93,12 +83,7 @@ QUOTE = ord('"')
 
 @dataclass(frozen=True)
 class Limits:
-    """The largest request.
-
-    Attributes
-    ----------
-    bytes, rows : int
-    """
+    """The largest request."""
 
     bytes: int = 1 << 24
     rows: int = 10_000
@@ -107,10 +92,7 @@ class Limits:
 class RequestColumns:
     """The columns that a request may have.
 
-    Parameters
-    ----------
-    model : Model
-    spec : TrainingSpec, for rows to train on or to forget; None for rows to predict.
+    `spec`: for rows to train on or to forget; None for rows to predict.
     """
 
     def __init__(self, model: Model, spec: TrainingSpec | None = None) -> None:
@@ -146,12 +128,13 @@ class RequestColumns:
             if name not in names:
                 unknown = [name for name in names if name not in self.schema.why]
                 column = hinted([name], unknown)
-                _refuse(f"{SOURCE} has no column {column}: send it with the {role} of each row")
+                problem = f"{SOURCE} has no column {column}"
+                raise RefusedError(422, f"{problem}: send it with the {role} of each row")
         features = [name for name in names if name not in self.labels]
         try:
             issues = column_issues(self.schema, self.target, features, SOURCE, self.unvaried)
         except NoColumnsError as error:
-            _refuse(str(error))
+            raise RefusedError(422, str(error)) from None
         return [str(issue) for issue in issues]
 
 
@@ -160,14 +143,8 @@ def rows_of(
 ) -> tuple[pa.Table, list[str]]:
     """(the rows of a request, warnings about its columns).
 
-    Parameters
-    ----------
-    body : bytes
-    kind : JSON or ARROW.
-
-    Raises
-    ------
-    RefusedError : if there are no rows or too many, or the body is not valid.
+    `kind`: JSON or ARROW. Raises RefusedError if there are no rows or too many, or the body is not
+    valid.
     """
     if kind == ARROW:
         table, names = read(body, request_columns.columns, limits.rows, limits.bytes)
@@ -229,7 +206,7 @@ def _of_texts(
         request_columns.refuse('"texts" and "labels" must be lists')
     if labels is not None and len(labels) != len(texts):
         sizes = f"{counted(len(texts), 'text')}, but {counted(len(labels), 'label')}"
-        _refuse(f"{sizes}: send one label for each text")
+        raise RefusedError(422, f"{sizes}: send one label for each text")
     _check_size(len(texts), 1, limits)
     for i, text in enumerate(texts):
         if not isinstance(text, str | None):
@@ -255,10 +232,8 @@ def _column(name: str, cells: list[Any]) -> pa.Array:
     kinds = {*map(type, cells)}
     if kinds & {dict, list}:
         i = next(i for i, cell in enumerate(cells) if isinstance(cell, dict | list))
-        _refuse(
-            f"row {i + 1}, column {name!r}: {_kind(cells[i])} cannot be a value; send a "
-            "string, a number, true, false or null"
-        )
+        problem = f"row {i + 1}, column {name!r}: {_kind(cells[i])} cannot be a value"
+        raise RefusedError(422, f"{problem}; send a string, a number, true, false or null")
     value_kinds = kinds - {type(None)}
     if len(value_kinds) == 1 and (kind := PLAIN.get(value_kinds.pop())) is not None:
         with suppress(pa.ArrowException, ValueError):  # an unpaired surrogate
@@ -280,9 +255,8 @@ def _parsed(body: bytes) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
     except json.JSONDecodeError as error:
-        content = (
-            f"the body is not JSON (line {error.lineno}, character {error.colno}): {error.msg}"
-        )
+        place = f"line {error.lineno}, character {error.colno}"
+        content = f"the body is not JSON ({place}): {error.msg}"
         raise RefusedError(400, content) from None
     except RecursionError:
         raise RefusedError(400, "the JSON is nested too deeply") from None
@@ -312,7 +286,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         duplicate = next(name for name in names if names.count(name) > 1)
-        _refuse(f"an object has the key {brief(duplicate)} twice: send each column once")
+        problem = f"an object has the key {brief(duplicate)} twice"
+        raise RefusedError(422, f"{problem}: send each column once")
     return members
 
 
@@ -323,7 +298,3 @@ def _no_number(text: str) -> NoReturn:
 def _kind(value: Any) -> str:
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
     return "null" if value is None else names.get(type(value), "a number")
-
-
-def _refuse(message: str) -> NoReturn:
-    raise RefusedError(422, message)

@@ -32,12 +32,7 @@ RESPONSE_HEADERS = [
 class Guard:
     """ASGI middleware that checks host, origin and token.
 
-    Parameters
-    ----------
-    app : the application to protect.
-    hosts : accepted host names; None for any.
-    token : bearer token; None if none is needed.
-    seen : called after each request with its path, status and duration in seconds.
+    `seen`: called after each request with its path, status and duration in seconds.
     """
 
     def __init__(
@@ -117,9 +112,7 @@ class Body:
 class Room:
     """A memory limit for the bodies of all requests.
 
-    Parameters
-    ----------
-    most : bytes of all bodies together. The oldest body may exceed it, so that it can finish.
+    `most`: bytes of all bodies together. The oldest body may exceed it, so that it can finish.
     """
 
     def __init__(self, most: int) -> None:
@@ -153,13 +146,11 @@ class Room:
 # ---- connections ---------------------------------------------------------------------------------
 
 
-MOST = 500
-"""Connections at the same time; above that, the one that has been idle longest is closed."""
+MOST = 500  # connections at the same time; above that, the one that has been idle longest is closed
 PATIENCE = 10.0
 """Seconds without a request, or without reading of an answer, after which a connection is closed.
 The check runs at this interval, so that closing can take twice as long."""
-HEAD = 1 << 16
-"""Bytes of the headers of a request, about."""
+HEAD = 1 << 16  # bytes of the headers of a request, about
 
 
 class Connection(HttpToolsProtocol):  # type: ignore[misc, unused-ignore]
@@ -180,11 +171,10 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc, unused-ignore]
 
     def _make_room(self) -> None:
         """Close the connection that has been idle longest; this one if all others are busy."""
-        connections = [
-            connection for connection in self.connections if isinstance(connection, Connection)
-        ]
         open_connections = [
-            connection for connection in connections if not connection.transport.is_closing()
+            connection
+            for connection in self.connections
+            if isinstance(connection, Connection) and not connection.transport.is_closing()
         ]
         if len(open_connections) > MOST:
             idle = (connection for connection in open_connections if not connection.is_busy)

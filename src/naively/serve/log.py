@@ -43,16 +43,10 @@ class LogError(ValueError):
 
 @dataclass(frozen=True)
 class Entry:
-    """A change of a model.
+    """A change of a model."""
 
-    Attributes
-    ----------
-    description : its description, stored as JSON.
-    rows : a table as an Arrow stream; empty if there is none.
-    """
-
-    description: dict[str, Any]
-    rows: bytes = b""
+    description: dict[str, Any]  # its description, stored as JSON
+    rows: bytes = b""  # a table as an Arrow stream; empty if there is none
 
 
 def path_of(model: Path) -> Path:
@@ -74,10 +68,8 @@ def begin(path: Path, mark: bytes, entries: Sequence[Entry] = ()) -> None:
 def read(path: Path) -> tuple[bytes, list[Entry], int]:
     """(the mark of a log, its entries, the number of valid bytes: the rest is incomplete).
 
-    Raises
-    ------
-    LogError : if it is not a log, or a damaged frame is followed by others.
-    OSError : if it cannot be read.
+    Raises LogError if it is not a log, or a damaged frame is followed by others; OSError if it
+    cannot be read.
     """
     data = path.read_bytes()
     if len(data) < HEAD or not data.startswith(MAGIC):
@@ -99,10 +91,7 @@ def read(path: Path) -> tuple[bytes, list[Entry], int]:
 def holds_rows(model: Path) -> bool:
     """Whether there is a log beside a model file that holds rows, perhaps of an incomplete frame.
 
-    Raises
-    ------
-    LogError : if the log is damaged.
-    OSError : if it cannot be read.
+    Raises LogError if the log is damaged; OSError if it cannot be read.
     """
     path = path_of(model)
     with suppress(FileNotFoundError), path.open("rb") as file:
@@ -115,11 +104,7 @@ def holds_rows(model: Path) -> bool:
 class Log:
     """A log that is open for writing.
 
-    Parameters
-    ----------
-    path : Path of an existing log.
-    mark : bytes, its mark.
-    size : int, the number of its valid bytes; the rest is cut off.
+    `size`: the number of its valid bytes; the rest is cut off.
     """
 
     def __init__(self, path: Path, mark: bytes, size: int) -> None:
@@ -132,9 +117,7 @@ class Log:
     def append(self, entries: Sequence[Entry]) -> None:
         """Add a frame, and wait until it is on disk.
 
-        Raises
-        ------
-        OSError : if it cannot be written; then nothing was added, unless `broken` is True.
+        Raises OSError if it cannot be written; then nothing was added, unless `broken` is True.
         """
         frame = memoryview(_frame(self.mark, entries))
         try:

@@ -88,9 +88,6 @@ def _brief(value: Any) -> Any:
     return int(rounded) if rounded == round(rounded) and abs(rounded) < 2**53 else rounded
 
 
-# ---- page ----------------------------------------------------------------------------------------
-
-
 HTML = files("naively.serve").joinpath("page.html").read_text("utf-8")
 
 

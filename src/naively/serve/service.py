@@ -7,6 +7,7 @@ import json
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -28,15 +29,7 @@ from naively import __version__
 from naively.rendering import plain_json
 from naively.serve import page
 from naively.serve.arrow import stream_of
-from naively.serve.bodies import (
-    ARROW,
-    JSON,
-    Limits,
-    RequestColumns,
-    in_json,
-    rows_in_json,
-    rows_of,
-)
+from naively.serve.bodies import ARROW, JSON, Limits, RequestColumns, in_json, rows_in_json, rows_of
 from naively.serve.limits import App, Body, Message, Receive, Room, Send
 from naively.serve.page import form
 from naively.serve.state import RefusedError, State
@@ -52,11 +45,7 @@ SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 
 class Metrics:
     """Prometheus metrics of requests, rows and the state.
 
-    Parameters
-    ----------
-    paths : of the service; other paths are counted together.
-    state : returns the current state.
-    size : returns the bytes of the log.
+    `paths`: of the service; other paths are counted together.
     """
 
     content_type = CONTENT_TYPE_LATEST
@@ -114,11 +103,7 @@ class Direct:
     It skips the routing and validation of FastAPI; the answers are the same. HEAD is passed on as
     GET, as the server sends no body for it.
 
-    Parameters
-    ----------
-    app : the application for all other requests.
-    predict : answers a request.
-    refused, failed : answer a request that is refused, or that fails.
+    `refused, failed`: answer a request that is refused, or that fails.
     """
 
     def __init__(
@@ -148,25 +133,18 @@ class Direct:
         await response(scope, receive, send)
 
 
-# ---- service -------------------------------------------------------------------------------------
-
-
 SMALL = 1 << 14
 """Bytes of a request that is answered on the event loop; larger ones go to another thread."""
-LARGE = 8
-"""Memory for bodies, as a multiple of the largest body."""
+LARGE = 8  # memory for bodies, as a multiple of the largest body
 PATIENCE, PAUSE = 30.0, 5.0
 """Seconds for a body to arrive, and seconds without any byte of it, at most."""
 CELLS, TERMS = 1 << 22, 1000
 """Numbers of an explanation, at most; a text column counts as this many columns."""
-KEY = 200
-"""Characters of an Idempotency-Key, at most."""
-PATHS = frozenset(
-    {
-        "/", "/columns", "/explain", "/forget", "/health", "/inspect", "/learn", "/metrics",
-        "/openapi.json", "/predict",
-    }
-)  # fmt: skip
+KEY = 200  # characters of an Idempotency-Key, at most
+PATHS = frozenset({
+    "/", "/columns", "/explain", "/forget", "/health", "/inspect", "/learn", "/metrics",
+    "/openapi.json", "/predict",
+})  # fmt: skip
 
 Top = Annotated[int | None, Query(ge=1, description="Add so many most probable classes.")]
 Unsure = Annotated[
@@ -180,34 +158,21 @@ Label = Annotated[
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model is served.
+    """How a model is served."""
 
-    Attributes
-    ----------
-    name : str, the name of the model.
-    limits : Limits
-    hosts : accepted host names; None for any.
-    token : bearer token; None if none is needed.
-    inspect : returns the answer of /inspect for a state.
-    read_only : why the model cannot be trained here; None if it can.
-    """
-
-    name: str
+    name: str  # the name of the model
     limits: Limits
-    hosts: frozenset[str] | None
-    token: str | None
-    inspect: Callable[[State], dict[str, Any]]
-    read_only: str | None = None
+    hosts: frozenset[str] | None  # accepted host names; None for any
+    token: str | None  # bearer token; None if none is needed
+    inspect: Callable[[State], dict[str, Any]]  # returns the answer of /inspect for a state
+    read_only: str | None = None  # why the model cannot be trained here; None if it can
 
 
 class Service:
     """The endpoints of a served model.
 
-    Parameters
-    ----------
-    settings : Settings
-    fixed : State of a read-only model; None if there is a writer.
-    writer : Writer of a model that can be trained; None if it is read-only.
+    `fixed`: State of a read-only model; None if there is a writer. `writer`: Writer of a model that
+    can be trained; None if it is read-only.
     """
 
     def __init__(self, settings: Settings, fixed: State | None, writer: Writer | None) -> None:
@@ -266,10 +231,7 @@ class Service:
         self, request: Request, label: Label = None, against: Label = None, by_block: bool = False
     ) -> Response:
         """Why each row is of its class: the contributions of features and terms, in nats."""
-
-        def explain_body(body: bytes, kind: str) -> Response:
-            return self._explained(body, kind, label, against, by_block)
-
+        explain_body = partial(self._explained, label=label, against=against, by_block=by_block)
         return await self._read(request, explain_body)
 
     def _explained(
@@ -282,11 +244,8 @@ class Service:
         width = max(1, len(state.model.classes)) * (len(state.columns) + TERMS * texts)
         if table.num_rows > max(1, CELLS // width):
             limit = max(1, CELLS // width)
-            raise RefusedError(
-                413,
-                f"at most {limit:,} rows of this model can be explained at once: send several "
-                "requests",
-            )
+            most = f"at most {limit:,} rows of this model can be explained at once"
+            raise RefusedError(413, f"{most}: send several requests")
         pair = [self._label(state, name) for name in (label, against)]
         if pair[0] is not None and pair[0] == pair[1]:
             raise RefusedError(422, "?label and ?against are the same class: name two classes")
@@ -346,11 +305,8 @@ class Service:
         verb = "learned" if what == "learn" else "forgotten"
         if not result.repeated:
             self.metrics.rows(verb, result.rows)
-        remarks = {
-            verb: result.rows,
-            "unlabelled": result.unlabelled,
-            "warnings": notes + result.warnings,
-        }
+        counts = {verb: result.rows, "unlabelled": result.unlabelled}
+        remarks = {**counts, "warnings": notes + result.warnings}
         content = {"state": result.number, **remarks, "repeated": result.repeated}
         return as_json(content, result.number)
 
@@ -375,9 +331,8 @@ class Service:
         """Whether the service answers, and can still learn."""
         broken = self.writer is not None and self.writer.store.broken
         content = {"status": "the disk takes no changes" if broken else "ok"}
-        return as_json(
-            {**content, "version": __version__}, self.state.number, 503 if broken else 200
-        )
+        status, content = 503 if broken else 200, {**content, "version": __version__}
+        return as_json(content, self.state.number, status)
 
     async def scrape(self) -> Response:
         """Metrics for Prometheus."""
@@ -466,11 +421,8 @@ def _is_small(declared: int | None) -> bool:
 
 
 def _too_large(most: int) -> RefusedError:
-    return RefusedError(
-        413,
-        f"the body is longer than {most:,} bytes: send several requests, or serve the model with a "
-        "larger --max-body",
-    )
+    remedy = "send several requests, or serve the model with a larger --max-body"
+    return RefusedError(413, f"the body is longer than {most:,} bytes: {remedy}")
 
 
 def answer(

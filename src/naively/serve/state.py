@@ -28,18 +28,11 @@ from naively.tables.targets import coded, with_typed_labels
 
 What = Literal["learn", "forget"]
 
-SOURCE = "the request"
-"""Name of the rows in messages."""
+SOURCE = "the request"  # name of the rows in messages
 
 
 class RefusedError(Exception):
-    """A request that is answered with an error.
-
-    Attributes
-    ----------
-    status : int, of HTTP.
-    message : str, the message: what is wrong, where, and what to do.
-    """
+    """A request that is answered with an error."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -47,16 +40,10 @@ class RefusedError(Exception):
 
 
 class Changed(NamedTuple):
-    """The result of a change.
+    """The result of a change."""
 
-    Attributes
-    ----------
-    model : the new Model, which shares no mutable data with the old one.
-    rows, unlabelled : int, number of rows trained on or forgotten, and of rows without a label.
-    warnings : warnings.
-    """
-
-    model: Model
+    model: Model  # the new Model, which shares no mutable data with the old one
+    # rows, unlabelled: number of rows trained on or forgotten, and of rows without a label
     rows: int
     unlabelled: int
     warnings: list[str]
@@ -64,22 +51,15 @@ class Changed(NamedTuple):
 
 @dataclass(frozen=True)
 class Changer:
-    """Apply changes to a model, as `naively update` and `naively forget` do.
+    """Apply changes to a model, as `naively update` and `naively forget` do."""
 
-    Attributes
-    ----------
-    spec : TrainingSpec, how rows are read for training.
-    """
-
-    spec: TrainingSpec
+    spec: TrainingSpec  # how rows are read for training
 
     def change(self, model: Model, what: What, table: pa.Table) -> Changed:
         """Train on rows or forget them; returns a new model, and leaves the old one unchanged.
 
-        Raises
-        ------
-        RefusedError : if rows to forget are no training rows; it names the first of them.
-        ValueError : if the rows cannot be trained on.
+        Raises RefusedError if rows to forget are no training rows; it names the first of them;
+        ValueError if the rows cannot be trained on.
         """
         if what == "forget":
             try:
@@ -115,10 +95,8 @@ class Changer:
     def forget(self, model: Model, table: pa.Table) -> Changed:
         """Forget rows; returns a new model.
 
-        Raises
-        ------
-        NeverLearnedError : if they are no training rows; its `row` is the first of them.
-        ValueError : if they cannot be read as training rows.
+        Raises NeverLearnedError, with the number of the first such row, if they are no training
+        rows; ValueError if they cannot be read as training rows.
         """
         try:
             return self._forgotten(model, table)
@@ -146,33 +124,21 @@ class Changer:
         return errors[row]
 
 
-# ---- state ---------------------------------------------------------------------------------------
-
-
-SPARE = workers(-2)
-"""All processors but one, which is left for requests."""
+SPARE = workers(-2)  # all processors but one, which is left for requests
 
 
 @dataclass(frozen=True)
 class State:
-    """An immutable model, after a number of changes.
+    """An immutable model, after a number of changes."""
 
-    Attributes
-    ----------
-    number : int, changes since the model was first served.
-    model : Model
-    """
-
-    number: int
+    number: int  # changes since the model was first served
     model: Model
 
     @classmethod
     def of(cls, number: int, model: Model) -> State:
         """The state of a model, whose parameters are estimated now.
 
-        Raises
-        ------
-        ValueError : if they cannot be, for example because a covariance is singular.
+        Raises ValueError if they cannot be, for example because a covariance is singular.
         """
         if len(model.classes):
             model.posterior(SPARE)
@@ -192,11 +158,8 @@ class State:
     def posterior(self) -> Posterior:
         """The posterior; RefusedError if the model has no class."""
         if len(self.model.classes) == 0:
-            raise RefusedError(
-                409,
-                "the model has no class, as all its training rows were forgotten: POST rows with "
-                "labels to /learn",
-            )
+            problem = "the model has no class, as all its training rows were forgotten"
+            raise RefusedError(409, f"{problem}: POST rows with labels to /learn")
         return self.model.posterior()
 
     def answer(

@@ -36,21 +36,13 @@ class ReplacedError(Exception):
 
 @dataclass(frozen=True)
 class Pending:
-    """What the log adds to a model file.
+    """What the log adds to a model file."""
 
-    Attributes
-    ----------
-    number : int, the number of changes in the model file since it was first served.
-    mark : bytes, of the model file; empty if it has none.
-    log_mark : bytes, the mark of the log; empty if there is no log.
-    entries : of the log.
-    size, dropped : int, valid bytes of the log, and bytes of an incomplete frame.
-    """
-
-    number: int
-    mark: bytes
-    log_mark: bytes = b""
-    entries: Sequence[Entry] = ()
+    number: int  # the number of changes in the model file since it was first served
+    mark: bytes  # of the model file; empty if it has none
+    log_mark: bytes = b""  # the mark of the log; empty if there is no log
+    entries: Sequence[Entry] = ()  # of the log
+    # size, dropped: valid bytes of the log, and bytes of an incomplete frame
     size: int = 0
     dropped: int = 0
 
@@ -68,9 +60,7 @@ class Pending:
 def pending(path: Path, saved: Saved) -> Pending:
     """Read the log of a model file.
 
-    Raises
-    ------
-    LogError : if the log is damaged, or belongs to another model.
+    Raises LogError if the log is damaged, or belongs to another model.
     """
     number, mark, previous_mark = 0, b"", b""
     if note := saved.extra.get(SERVED):
@@ -103,20 +93,9 @@ def with_a_change(saved: Saved) -> Saved:
 class Store:
     """A locked model file, and its log.
 
-    Parameters
-    ----------
-    path : Path of the model file.
-    read : reads the model file.
-
-    Attributes
-    ----------
-    saved : Saved, the file as it was read; its `model` is not updated.
-    pending : Pending, entries to replay before `begin`.
-
-    Raises
-    ------
-    BlockingIOError : if another process has locked the file.
-    LogError : if the log is damaged, or belongs to another model.
+    `saved`: the file as it was read; its `model` is not updated. `pending`: entries to replay
+    before `begin`. Raises BlockingIOError if another process has locked the file; LogError if the
+    log is damaged, or belongs to another model.
     """
 
     def __init__(self, path: Path, read: Callable[[Path], Saved]) -> None:
@@ -135,10 +114,7 @@ class Store:
     def begin(self, model: Model, number: int, first_entries: Iterable[Entry]) -> None:
         """Open the log for appending, after `pending` was replayed: its changes are now written.
 
-        Parameters
-        ----------
-        model, number : the state after the replay.
-        first_entries : of a new log.
+        `model, number`: the state after the replay. `first_entries`: of a new log.
         """
         pending_log, log_path = self.pending, log.path_of(self.path)
         if pending_log.live and not pending_log.changes:
@@ -187,11 +163,9 @@ class Store:
     def compact(self, model: Model, number: int, first_entries: Iterable[Entry]) -> None:
         """Write the model file with all changes of the log, and begin a new log.
 
-        Raises
-        ------
-        OSError : if that fails; all acknowledged changes are still on disk.
-        ReplacedError : if the model file had been replaced, so that another file was written, which
-            is used from now on.
+        Raises OSError if that fails; all acknowledged changes are still on disk; ReplacedError if
+        the model file had been replaced, so that another file was written, which is used from now
+        on.
         """
         if self._replaced():
             old_path, self.path = self.path, _beside(self.path)
@@ -234,10 +208,8 @@ class Store:
     def finish(self, model: Model, number: int, first_entries: Iterable[Entry]) -> None:
         """Write all changes to the model file, and delete the log if it has no entries.
 
-        Raises
-        ------
-        OSError : as in `compact`.
-        ReplacedError : if the model was written to another file than at the beginning.
+        Raises OSError as in `compact`; ReplacedError if the model was written to another file than
+        at the beginning.
         """
         try:
             if self._unsaved:

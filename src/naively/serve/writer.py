@@ -30,8 +30,7 @@ from naively.serve.store import Pending, ReplacedError, Store
 from naively.storage.model_files import Saved
 from naively.tables.answers import Answer
 
-ROWS = 1000
-"""Rows that are predicted in one call, at most, if each request has fewer."""
+ROWS = 1000  # rows that are predicted in one call, at most, if each request has fewer
 
 AnswerAndWarnings = tuple[Answer, list[str]]
 
@@ -103,34 +102,22 @@ def _end(request: PredictRequest, result: AnswerAndWarnings | Exception) -> None
         request.future.set_result(result)
 
 
-# ---- writer --------------------------------------------------------------------------------------
-
-
-WAITING = 256
-"""Changes that may wait; further ones are refused with status 503."""
-KEPT = 10_000
-"""Idempotency keys that are remembered, so that repeated requests are applied once."""
+WAITING = 256  # changes that may wait; further ones are refused with status 503
+KEPT = 10_000  # idempotency keys that are remembered, so that repeated requests are applied once
 BROKEN = "the disk does not take changes"
 
 LOGGER = logging.getLogger(__name__)
 
 
 class Done(NamedTuple):
-    """The result of a committed change.
+    """The result of a committed change."""
 
-    Attributes
-    ----------
-    number : int, the first state that includes it.
-    rows, unlabelled : int, number of rows trained on or forgotten, and of rows without a label.
-    warnings : warnings.
-    repeated : whether the request had been committed before.
-    """
-
-    number: int
+    number: int  # the first state that includes it
+    # rows, unlabelled: number of rows trained on or forgotten, and of rows without a label
     rows: int
     unlabelled: int
     warnings: list[str]
-    repeated: bool = False
+    repeated: bool = False  # whether the request had been committed before
 
 
 def keyed(key: str, body: bytes) -> tuple[str, str]:
@@ -150,22 +137,15 @@ def keyed(key: str, body: bytes) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Order:
-    """A requested change.
+    """A requested change."""
 
-    Attributes
-    ----------
-    what : "learn" or "forget".
-    table : the rows.
-    key, digest : from `keyed`, to apply a repeated request once, and to refuse the same key for
-        another one; empty without a key.
-    done : the future of its result.
-    """
-
-    what: What
-    table: pa.Table
+    what: What  # "learn" or "forget"
+    table: pa.Table  # the rows
+    # key, digest: from `keyed`, to apply a repeated request once, and to refuse the same key for
+    # another one; empty without a key
     key: str = ""
     digest: str = ""
-    done: Future[Done] = field(default_factory=Future)
+    done: Future[Done] = field(default_factory=Future)  # the future of its result
 
     def entry(self, number: int, changed: Changed) -> Entry:
         """The log entry of the change."""
@@ -199,14 +179,8 @@ def replayed(saved: Saved, pending_log: Pending, changer: Changer | None) -> Sta
 class Writer:
     """Apply changes to a model and its store on one thread, in groups.
 
-    Parameters
-    ----------
-    store : Store, whose pending entries are replayed now.
-    changer : Changer
-
-    Attributes
-    ----------
-    state : State, the last one on disk; read it once for each answer.
+    `store`: Store, whose pending entries are replayed now. `state`: the last one on disk; read it
+    once for each answer.
     """
 
     def __init__(self, store: Store, changer: Changer) -> None:
@@ -230,10 +204,8 @@ class Writer:
     def stop(self) -> None:
         """Finish all queued changes, and write the model file.
 
-        Raises
-        ------
-        OSError : if it cannot be written; all acknowledged changes are in the log.
-        ReplacedError : if the model file had been replaced, and the model was written beside it.
+        Raises OSError if it cannot be written; all acknowledged changes are in the log;
+        ReplacedError if the model file had been replaced, and the model was written beside it.
         """
         self._waiting.put(None)
         self._thread.join()
@@ -340,9 +312,8 @@ class Writer:
             error = RefusedError(422, "the Idempotency-Key was used for other rows: send a new key")
             order.done.set_exception(error)
         else:
-            result = Done(
-                self.state.number, fields["rows"], fields["unlabelled"], [], repeated=True
-            )
+            rows, unlabelled = fields["rows"], fields["unlabelled"]
+            result = Done(self.state.number, rows, unlabelled, [], repeated=True)
             order.done.set_result(result)
         return True
 

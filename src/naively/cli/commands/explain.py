@@ -87,14 +87,14 @@ def explain(
     saved = models.load(model)
     source = sources.opened_for(saved, data, format, query=query)
     saved = multilabel.of_label(saved, source, label)
-    decisions = explanations.Decisions.of(saved.model, costs, threshold, positive)
+    rule = explanations.decision_rule(saved.model, costs, threshold, positive)
     if counterfactual is not None:
         counterfactuals = explanations.counterfactuals(
-            saved, source, ranges, counterfactual, changeable, immutable, decisions
+            saved, source, ranges, counterfactual, changeable, immutable, rule
         )
         explanations.print_counterfactuals(counterfactuals, json)
         return
-    explanation = explanations.explained(saved, source, ranges, label, against, by_block, decisions)
+    explanation = explanations.explained(saved, source, ranges, label, against, by_block, rule)
     if json:
         explanations.to_json(explanation)
     elif html is not None:
@@ -104,9 +104,7 @@ def explain(
     elif ranges.is_short:
         explanations.printed(explanation)
         if row is None:
-            terminal.remark(
-                terminal.console(),
-                ["row 1 by default: --row 3, --row 1-300 or --row all selects others"],
-            )
+            hint = "row 1 by default: --row 3, --row 1-300 or --row all selects others"
+            terminal.console().print(terminal.note(hint))
     else:
         explanations.in_brief(explanation)

@@ -52,7 +52,7 @@ def export(
     output
         The file to write; by default SQL and JavaScript are printed.
     """
-    from naively.cli import sources, terminal
+    from naively.cli import models, sources, terminal
     from naively.cli.errors import UsageError, UserError
     from naively.storage.atomic import replacing
 
@@ -65,10 +65,12 @@ def export(
     if output is not None:
         sources.check_output(output, [])
     try:
-        if sql is not None:
-            written = _query(model, sql, table, keep or ()).encode()
+        if onnx:
+            from naively.export.onnx import to_onnx
+
+            written = to_onnx(models.load(model).model)
         else:
-            written = _module(model).encode() if js else _graph(model)
+            written = _code(model, sql, table, keep or ()).encode()
     except ModuleNotFoundError as error:
         raise UserError(f"{error}: pip install 'naively[export]'") from None
     except ValueError as error:
@@ -81,26 +83,17 @@ def export(
     terminal.console().print(terminal.facts(saved=terminal.written(output)))
 
 
-def _query(path: Path, dialect: str, table: str, keep: Sequence[str]) -> str:
+def _code(path: Path, dialect: str | None, table: str, keep: Sequence[str]) -> str:
+    """The model as SQL, or as JavaScript without a dialect."""
     from naively.cli import models
-    from naively.export.sql.query import to_sql
 
     saved = models.load_sums(path)
+    if dialect is None:
+        from naively.export.js import to_js
+
+        return to_js(models.shown(saved) or saved.model)
+    from naively.export.sql.query import to_sql
+
     text = models.document_of(saved) is not None
     model = models.shown(saved) if text else models.load_table(path).model
     return to_sql(model or saved.model, dialect, table, keep)
-
-
-def _module(path: Path) -> str:
-    from naively.cli import models
-    from naively.export.js import to_js
-
-    saved = models.load_sums(path)
-    return to_js(models.shown(saved) or saved.model)
-
-
-def _graph(path: Path) -> bytes:
-    from naively.cli import models
-    from naively.export.onnx import to_onnx
-
-    return to_onnx(models.load(path).model)

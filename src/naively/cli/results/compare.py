@@ -11,14 +11,8 @@ from naively.cli.errors import UsageError
 from naively.cli.results import pictures
 from naively.cli.sources import Opened
 from naively.cli.work import sampled
+from naively.evaluation import compare
 from naively.evaluation.alternatives import alternatives
-from naively.evaluation.compare import (
-    Comparison,
-    check_seconds,
-    check_splits,
-    checked_sizes,
-    examine,
-)
 from naively.rendering import on_page
 from naively.tables.learning import TrainingSpec
 
@@ -26,23 +20,23 @@ from naively.tables.learning import TrainingSpec
 def run(
     source: Opened, spec: TrainingSpec, estimators: Sequence[str] | None, splits: int,
     only: Sequence[str] | None, seconds: float, sizes: str | None,
-) -> Comparison:  # fmt: skip
+) -> compare.Comparison:  # fmt: skip
     """Compare models on the rows of files."""
     if estimators:
         sys.path.insert(0, "")  # so that classifiers in the current folder can be imported
     try:
         option = "--splits"
-        check_splits(splits)
+        compare.check_splits(splits)
         option = "--seconds"
-        check_seconds(seconds)
+        compare.check_seconds(seconds)
         option = "--sizes"
-        rows_learned = checked_sizes(_numbers(sizes))
+        rows_learned = compare.checked_sizes(_numbers(sizes))
         option = "--estimators"
         classifiers = alternatives(estimators or [])
     except ValueError as error:
         raise UsageError(f"{option}: {error}") from None
     rows = sampled(source, spec)
-    return examine(
+    return compare.examine(
         rows, spec.columns, classifiers, splits, spec.seed, only or (), seconds, rows_learned,
         progress.steps,
     )  # fmt: skip
@@ -58,13 +52,13 @@ def _numbers(text: str | None) -> list[int]:
         raise ValueError(f"write numbers of rows, as 10,100,1000, not {text!r}") from None
 
 
-def draw(comparison: Comparison, picture: Path, accuracy: bool = False) -> None:
+def draw(comparison: compare.Comparison, picture: Path, accuracy: bool = False) -> None:
     """Draw the learning curves to a file."""
     display = pictures.displays().LearningCurvesDisplay
     pictures.write(display.from_comparison(comparison, accuracy=accuracy), picture)
 
 
-def compared(comparison: Comparison, accuracy: bool, spec: TrainingSpec) -> None:
+def compared(comparison: compare.Comparison, accuracy: bool, spec: TrainingSpec) -> None:
     """Print a comparison."""
     out = terminal.console()
     out.print(terminal.facts(**comparison.examined))

@@ -32,28 +32,18 @@ from naively.tables.names import no_column
 
 @dataclass(frozen=True)
 class Counts:
-    """Categories of a feature, cells of a joint table or terms of a text, counted by class.
+    """Categories of a feature, cells of a joint table or terms of a text, counted by class."""
 
-    Attributes
-    ----------
-    names : of the feature, or of d features of a joint table.
-    cells : K lists of a category for each feature, as text.
-    rows : (C, K) weight of the training rows of each class in each cell: |C| of lecture 1; of a
-        term its count.
-    probability : (C, K) P(x | class), smoothed.
-    posterior : (C, K) P(class | x), if these features alone are known.
-    classes : the labels.
-    title : what is counted, for display.
-    n_terms : number of terms of a text, of which the most informative are listed; None of others.
-    """
-
-    names: tuple[str, ...]
-    cells: list[list[str]]
+    names: tuple[str, ...]  # of the feature, or of d features of a joint table
+    cells: list[list[str]]  # K lists of a category for each feature, as text
+    # (C, K) weight of the training rows of each class in each cell: |C| of lecture 1; of a term its
+    # count
     rows: Float64
-    probability: Float64
-    posterior: Float64
-    classes: list[Label]
-    title: str
+    probability: Float64  # (C, K) P(x | class), smoothed
+    posterior: Float64  # (C, K) P(class | x), if these features alone are known
+    classes: list[Label]  # the labels
+    title: str  # what is counted, for display
+    # number of terms of a text, of which the most informative are listed; None of others
     n_terms: int | None = None
 
     def to_dict(self) -> dict[str, Any]:

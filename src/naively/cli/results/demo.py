@@ -101,16 +101,11 @@ def make_credit(rows: int = 1000, seed: int = 0) -> pa.Table:
     return pa.table(columns)
 
 
-# ---- demo ----------------------------------------------------------------------------------------
-
-
 NEW_SEED, NEW, REFUSED = 22, 10, 5
 """Seed and number of the applications, and the one that is explained, counted from 1."""
-FORGOTTEN = 17
-"""The training row that is forgotten, counted from 1."""
+FORGOTTEN = 17  # the training row that is forgotten, counted from 1
 CHANGEABLE = "credit_amount", "duration"
-REASONS = 4
-"""Contributions that are printed, at most."""
+REASONS = 4  # contributions that are printed, at most
 
 
 def run(folder: Path) -> None:
@@ -199,8 +194,5 @@ def _forget(out: Console, saved: Saved, row: Path, others: pa.Table) -> None:
         source, spec = sources.opened_to_learn(saved, [str(path)], CHANGE)
         is_equal = digest(work.learned_alone(saved, source, spec)) == digest(saved.model)
     comparison = "equal to" if is_equal else "different from"
-    other_rows = f"{len(others):,} other rows"
-    out.print(
-        f"forgot 1 row in {seconds:.2g} s: the model is {comparison} one trained on the "
-        f"{other_rows}"
-    )
+    equality = f"the model is {comparison} one trained on the {len(others):,} other rows"
+    out.print(f"forgot 1 row in {seconds:.2g} s: {equality}")

@@ -55,9 +55,8 @@ def diagnosed(diagnosis: Diagnosis, limit: int, spec: TrainingSpec) -> None:
     out = terminal.console()
     kinds = list(diagnosis.columns.values())
     counts = [f"{kinds.count(kind):,} {name}" for kind, name in KINDS.items() if kind in kinds]
-    out.print(
-        terminal.facts(**diagnosis.examined, features=f"{', '.join(counts)} (in naive Bayes)")
-    )
+    features = f"{', '.join(counts)} (in naive Bayes)"
+    out.print(terminal.facts(**diagnosis.examined, features=features))
     out.print(on_page(*diagnosis.parts(limit), width=out.width))
     out.print()
     terminal.recommend(out, diagnosis.verdict, diagnosis.target, diagnosis.advised, spec)

@@ -48,75 +48,77 @@ details[open] { padding-bottom: 1.5em }
 <body>
 """
 END = "</body>\n</html>\n"
-LABEL = 16
-"""Characters of a label, a column and a value in a line, at most."""
+LABEL = 16  # characters of a label, a column and a value in a line, at most
 
 
-def _rows(result: Explained) -> Iterator[tuple[int, RowExplanation]]:
-    """Yield the number and the explanation of each row."""
-    for first, rows in result.chunks:
-        yield from enumerate(rows, first)
+def decision_rule(
+    model: Model, costs: Path | None, threshold: float | None, positive: str | None
+) -> DecisionRule | None:
+    """The rule of `--costs`, or `--threshold` and `--positive`; None if neither is given."""
+    if costs is not None and threshold is not None:
+        raise UsageError("--costs and --threshold both decide: choose one")
+    if threshold is not None:
+        return predictions.threshold_rule(model, threshold, positive)
+    if positive is not None:
+        raise UsageError("--positive needs --threshold")
+    return predictions.rule(model.classes, costs, None)
 
 
-# ---- decisions -----------------------------------------------------------------------------------
+@dataclass
+class Explained:
+    """The explanations of selected rows."""
 
+    # the classes to compare; None for the decided class, and for the most probable other one
+    pair: tuple[Label | None, Label | None]
+    # (number of the first row, counted from 1; the explanations of some rows)
+    chunks: Iterator[tuple[int, Explanation]]
+    rule: DecisionRule | None = None  # None to decide for the most probable class
 
-@dataclass(frozen=True)
-class Decisions:
-    """Decisions from probabilities.
-
-    Attributes
-    ----------
-    rule : of least expected cost, or by a threshold.
-    """
-
-    rule: DecisionRule
-
-    @classmethod
-    def of(
-        cls, model: Model, costs: Path | None, threshold: float | None, positive: str | None
-    ) -> Decisions | None:
-        """From `--costs`, or `--threshold` and `--positive`; None if neither is given."""
-        if costs is not None and threshold is not None:
-            raise UsageError("--costs and --threshold both decide: choose one")
-        if threshold is not None:
-            return cls(predictions.threshold_rule(model, threshold, positive))
-        if positive is not None:
-            raise UsageError("--positive needs --threshold")
-        rule = predictions.rule(model.classes, costs, None)
-        return None if rule is None else cls(rule)
+    def rows(self) -> Iterator[tuple[int, RowExplanation]]:
+        """Yield the number and the explanation of each row."""
+        for first, rows in self.chunks:
+            yield from enumerate(rows, first)
 
     def code(self, row: RowExplanation) -> int:
         """The position of the decided class of a row."""
+        if self.rule is None:
+            return row.code
         return int(self.rule.codes(row.proba[np.newaxis], np.array([row.code]))[0])
+
+    def pair_of(self, row: RowExplanation) -> tuple[Label | None, Label | None]:
+        """The classes to compare for a row."""
+        label, other = self.pair
+        if label is None and self.rule is not None:
+            decided = row.classes[self.code(row)]
+            label = None if decided == other else decided
+        return label, other
 
     def boundary(self, row: RowExplanation) -> str:
         """The log-odds from which on the decision is taken; empty for more than two classes."""
-        if len(row.classes) > 2:
-            return ""
         code = self.code(row)
-        if (bound := self.rule.boundary(code)) is None:
+        if self.rule is None or len(row.classes) > 2 or (bound := self.rule.boundary(code)) is None:
             return ""
         name = clean(row.classes.tolist()[code], 20)
         if self.rule.threshold is not None and code != self.rule.threshold[0]:
             return f"{name} is decided where its log-odds are above {bound:+.3f}"
         return f"{name} is decided where its log-odds are {bound:+.3f} or more"
 
-    def line(self, row: RowExplanation) -> str:
-        """The decision for a row, and its reason."""
-        names = [clean(label, 20) for label in row.classes.tolist()]
-        decision = self.code(row)
+    def decision(self, row: RowExplanation) -> str:
+        """The decision for a row, and its reason; empty without a rule."""
+        if self.rule is None:
+            return ""
+        names, decided = [clean(label, 20) for label in row.classes.tolist()], self.code(row)
         if self.rule.threshold is not None:
             positive, least = self.rule.threshold
-            sign = "≥" if decision == positive else "<"
+            sign = "≥" if decided == positive else "<"
             reason = f"P({names[positive]}) = {row.proba[positive]:.4f} {sign} {least:g}"
         else:
             assert self.rule.costs is not None
             costs = expected_costs(row.proba[np.newaxis], self.rule.costs)[0]
             order = np.argsort(costs, kind="stable").tolist()
-            others = ", ".join(f"{names[c]}: {costs[c]:.4g}" for c in order if c != decision)
-            reason = f"expected cost {costs[decision]:.4g}; of {others}"
-        return f"decision: {names[decision]} ({reason})"
+            others = ", ".join(f"{names[c]}: {costs[c]:.4g}" for c in order if c != decided)
+            reason = f"expected cost {costs[decided]:.4g}; of {others}"
+        return f"decision: {names[decided]} ({reason})"
 
 
 # ---- terminal ------------------------------------------------------------------------------------
@@ -126,31 +128,27 @@ def printed(result: Explained) -> None:
     """Print the explanation of each row."""
     out = terminal.console()
     colours = out.color_system is not None and not out.no_color
-    for k, (number, row) in enumerate(_rows(result)):
+    for k, (number, row) in enumerate(result.rows()):
         if k:
             out.print()
             out.rule(style="dim")
-        decision = "" if result.decisions is None else result.decisions.line(row)
-        pair = result.pair_of(row)
-        out.print(
-            row.printed(
-                *pair, row=f"{number:,}", width=out.width, colours=colours, decision=decision
-            )
+        pair, decision = result.pair_of(row), result.decision(row)
+        shown_row = row.printed(
+            *pair, row=f"{number:,}", width=out.width, colours=colours, decision=decision
         )
-        decisions = result.decisions if result.pair == (None, None) else None
-        if decisions is not None and (remark := decisions.boundary(row)):
+        out.print(shown_row)
+        if result.pair == (None, None) and (remark := result.boundary(row)):
             out.print(note(remark))
 
 
 def in_brief(result: Explained) -> None:
     """Print the largest contributions of each row, one line per row."""
     out = terminal.console()
-    has_decisions = result.decisions is not None
-    title = "decision" if has_decisions else "predicted"
+    title = "predicted" if result.rule is None else "decision"
     header = f"{'row':>7}  {title:<{LABEL}}  {'P':>6}  "
     out.print(Text(header + "largest contributions (nats)", style="bold", no_wrap=True))
-    for number, row in _rows(result):
-        code = row.code if result.decisions is None else result.decisions.code(row)
+    for number, row in result.rows():
+        code = result.code(row)
         label = set_cell_size(clean(row.classes.tolist()[code], LABEL), LABEL)
         prefix = f"{number:>7,}  {label}  {row.proba[code]:.4f}  "
         line = Text(prefix, no_wrap=True, overflow="ellipsis")
@@ -165,7 +163,7 @@ def in_brief(result: Explained) -> None:
             line.append(part, style=FOR[2] if odds > 0 else AGAINST[2])
         out.print(line)
     pair_label, other = result.pair
-    default = "the decided class" if has_decisions else "the predicted class"
+    default = "the predicted class" if result.rule is None else "the decided class"
     label_text = default if pair_label is None else clean(pair_label, 20)
     other_text = "the most probable other one" if other is None else clean(other, 20)
     out.print(note(f"+ for {label_text}, - for {other_text}; --row 3 explains row 3 in full"))
@@ -213,9 +211,9 @@ def to_html(result: Explained, source: Opened, output: Path, single: bool) -> No
         if not single:
             hint = "click a row to see its contributions"
             page.write(f"<p>{escape(clean(source.name, 200))}: {hint}</p>\n")
-        for number, row in _rows(result):
+        for number, row in result.rows():
             count += 1
-            decision = "" if result.decisions is None else result.decisions.line(row)
+            decision = result.decision(row)
             body = row.to_html(*result.pair_of(row), heading=single and not decision)
             if decision:
                 lines = f"<b>{escape(decision)}</b><br>\n{escape(row.head(decided=True))}"
@@ -238,9 +236,8 @@ def to_file(result: Explained, source: Opened, output: Path) -> None:
 
     with progress.bar("explaining", source.files):
         predictions.to_file(tables(), output)
-    terminal.console().print(
-        terminal.facts(saved=terminal.written(output), rows=f"{sum(counts):,}")
-    )
+    saved, rows = terminal.written(output), f"{sum(counts):,}"
+    terminal.console().print(terminal.facts(saved=saved, rows=rows))
 
 
 # ---- JSON ----------------------------------------------------------------------------------------
@@ -248,38 +245,29 @@ def to_file(result: Explained, source: Opened, output: Path) -> None:
 
 def to_json(result: Explained) -> None:
     """Print one JSON object per row."""
-    for number, row in _rows(result):
-        decision = {}
-        if result.decisions is not None:
-            decision["decision"] = row.classes.tolist()[result.decisions.code(row)]
+    for number, row in result.rows():
+        decided = row.classes.tolist()[result.code(row)]
+        decision = {} if result.rule is None else {"decision": decided}
         terminal.print_json({"row": number, **decision, **row.to_dict(*result.pair_of(row))})
 
 
 # ---- rows ----------------------------------------------------------------------------------------
 
 
-CELLS = 1 << 22
-"""Numbers of explanations in memory at a time (32 MiB),"""
+CELLS = 1 << 22  # numbers of explanations in memory at a time (32 MiB),
 LINES, FEW = 1 << 16, 64
 """lines of a flat table at a time, and rows at a time, at least, to make encoding worth while."""
-READ = 10
-"""Rows that are explained in full in a terminal; of more rows, each gets one line."""
+READ = 10  # rows that are explained in full in a terminal; of more rows, each gets one line
 SPAN = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
-RowRange = tuple[int, int | None]
-"""(first row, stop; None for all that follow), counted from 0."""
+RowRange = tuple[int, int | None]  # (first row, stop; None for all that follow), counted from 0
 
 
 @dataclass(frozen=True)
 class RowRanges:
-    """Rows selected by `--row`.
+    """Rows selected by `--row`."""
 
-    Attributes
-    ----------
-    spans : in order, disjoint and not adjacent.
-    """
-
-    spans: tuple[RowRange, ...]
+    spans: tuple[RowRange, ...]  # in order, disjoint and not adjacent
 
     @classmethod
     def of(cls, rows: Sequence[str]) -> RowRanges:
@@ -323,34 +311,9 @@ def _span(text: str) -> RowRange:
     return first - 1, last
 
 
-@dataclass
-class Explained:
-    """The explanations of selected rows.
-
-    Attributes
-    ----------
-    pair : the classes to compare; None for the decided class, and for the most probable other one.
-    chunks : (number of the first row, counted from 1; the explanations of some rows).
-    decisions : by costs or a threshold; None to decide for the most probable class.
-    """
-
-    pair: tuple[Label | None, Label | None]
-    chunks: Iterator[tuple[int, Explanation]]
-    decisions: Decisions | None = None
-
-    def pair_of(self, row: RowExplanation) -> tuple[Label | None, Label | None]:
-        """The classes to compare for a row."""
-        label, other = self.pair
-        if label is None and self.decisions is not None:
-            label = row.classes[self.decisions.code(row)]
-            if label == other:
-                label = None
-        return label, other
-
-
 def explained(
     saved: Saved, source: Opened, ranges: RowRanges, label: str | None, against: str | None,
-    by_block: bool = False, decisions: Decisions | None = None,
+    by_block: bool = False, rule: DecisionRule | None = None,
 ) -> Explained:  # fmt: skip
     """Explain the selected rows of files, in one pass."""
     predictor = models.predictor(saved, source.names, source.name)
@@ -363,9 +326,8 @@ def explained(
     )
     if label_class is not None and label_class == other_class:
         raise UsageError(f"--label and --against are both {label!r}; compare two classes")
-    return Explained(
-        (label_class, other_class), _chunks(predictor, source, ranges, by_block), decisions
-    )
+    chunks = _chunks(predictor, source, ranges, by_block)
+    return Explained((label_class, other_class), chunks, rule)
 
 
 def _chunks(
@@ -384,7 +346,7 @@ def _chunks(
 def counterfactuals(
     saved: Saved, source: Opened, ranges: RowRanges, label: str,
     changeable: Sequence[str] | None, immutable: Sequence[str] | None,
-    decisions: Decisions | None = None,
+    rule: DecisionRule | None = None,
 ) -> Iterator[tuple[int, Counterfactual]]:  # fmt: skip
     """Yield (row number, its counterfactual for a class), in one pass."""
     posterior = models.predictor(saved, source.names, source.name).posterior
@@ -396,7 +358,6 @@ def counterfactuals(
                 raise UsageError(
                     f"--{option}: the model has no feature {name!r}; it has {some(names)}"
                 )
-    rule = None if decisions is None else decisions.rule
     search = Search(posterior, changeable, immutable or (), rule)
     for first, rows in _rows_of(source, ranges):
         for i in range(rows.num_rows):

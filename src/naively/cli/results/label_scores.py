@@ -21,8 +21,7 @@ from naively.storage.model_files import Saved
 from naively.tables.encoding import encode
 from naively.tables.targets import LabelCells
 
-LISTED = 30
-"""Labels in the table, at most: those with the most rows."""
+LISTED = 30  # labels in the table, at most: those with the most rows
 
 
 def check(positive: Any, at_recall: Any, unsure: Any, costs: Any, threshold: Any) -> None:
@@ -37,16 +36,11 @@ def check(positive: Any, at_recall: Any, unsure: Any, costs: Any, threshold: Any
 
 
 class Evaluated(NamedTuple):
-    """The scores of rows, the number of rows without labels, and more.
-
-    Attributes
-    ----------
-    threshold : the smallest probability of a predicted label.
-    """
+    """The scores of rows, the number of rows without labels, and more."""
 
     scores: LabelScores
     skipped: int
-    threshold: float
+    threshold: float  # the smallest probability of a predicted label
     seconds: float
 
 
@@ -91,11 +85,7 @@ def run(
     """Evaluate a multilabel model, and print the scores."""
     evaluation = evaluate(saved, source, target, threshold)
     if json:
-        details = {
-            "skipped": evaluation.skipped,
-            "threshold": evaluation.threshold,
-            "seconds": evaluation.seconds,
-        }
+        details = {name: getattr(evaluation, name) for name in ("skipped", "threshold", "seconds")}
         terminal.print_json(evaluation.scores.as_json() | details)
     else:
         evaluated(evaluation)
@@ -111,13 +101,9 @@ def evaluated(result: Evaluated) -> None:
     summary.add_row("macro F1", f"{scores.macro_f1:.4f}", "")
     summary.add_row("subset accuracy", f"{scores.exact / scores.rows:.1%}", "")
     summary.add_row("log-loss", f"{scores.log_loss:.4f}", f"{scores.baseline_log_loss:.4f}")
-    out.print(
-        with_notes(
-            summary,
-            "baseline: the label frequencies; log-loss: nats a row, summed over the labels",
-            f"a label is predicted if its probability is at least {result.threshold:g}",
-        )
-    )
+    baseline = "baseline: the label frequencies; log-loss: nats a row, summed over the labels"
+    least = f"a label is predicted if its probability is at least {result.threshold:g}"
+    out.print(with_notes(summary, baseline, least))
     out.print()
     table = new_table("label", "rows", "precision", "recall", "F1")
     label_rows = scores.hits.right + scores.hits.missed
@@ -129,10 +115,7 @@ def evaluated(result: Evaluated) -> None:
             *("" if np.isnan(score[k]) else f"{score[k]:.3f}" for score in columns),
         )  # fmt: skip
     n_more = len(order) - LISTED
-    out.print(
-        with_notes(
-            table, f"and {counted(n_more, 'more label')} with fewer rows" if n_more > 0 else None
-        )
-    )
+    more = f"and {counted(n_more, 'more label')} with fewer rows" if n_more > 0 else None
+    out.print(with_notes(table, more))
     out.print()
     out.print(facts(rows=f"{scores.rows:,}{note}"))

@@ -115,9 +115,6 @@ def _places(names: Sequence[str], classes: Labels, where: str) -> list[int]:
     return indices
 
 
-# ---- predictions ---------------------------------------------------------------------------------
-
-
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".parquet", ".pq")
 ENCODER = json.JSONEncoder(allow_nan=False, default=str)
 

@@ -26,18 +26,13 @@ KIND, VERSION = "naively forget", 1
 
 @dataclass
 class Checked:
-    """The result of `naively verify`.
+    """The result of `naively verify`."""
 
-    Attributes
-    ----------
-    model : "after" if it is the model without the rows, "before" if it still contains them, else
-        "other".
-    rows : whether the given rows are those that were removed; None if none were given.
-    sum : whether model and rows add up to the model before; None if not checked.
-    """
-
+    # "after" if it is the model without the rows, "before" if it still contains them, else "other"
     model: str
+    # whether the given rows are those that were removed; None if none were given
     rows: bool | None = None
+    # whether model and rows add up to the model before; None if not checked
     sum: bool | None = None
 
     @property
@@ -58,31 +53,17 @@ def check_new(path: Path, output: Path) -> None:
 
 @dataclass(frozen=True)
 class Named:
-    """The paths and names of a command line.
+    """The paths and names of a command line."""
 
-    Attributes
-    ----------
-    model, output : model files before and after.
-    data : files of the rows.
-    parts : names of parts.
-    """
-
+    # model, output: model files before and after
     model: Path
     output: Path
-    data: Sequence[str]
-    parts: Sequence[str]
+    data: Sequence[str]  # files of the rows
+    parts: Sequence[str]  # names of parts
 
 
 def receipt(before: str, removed: Model, after: Model, named: Named) -> dict[str, Any]:
-    """Make a receipt.
-
-    Parameters
-    ----------
-    before : digest of the model before.
-    removed : a model of what was removed.
-    after : the model without it.
-    named : files and parts.
-    """
+    """Make a receipt."""
     fields = {
         "receipt": KIND,
         "version": VERSION,
@@ -153,11 +134,7 @@ def read(path: Path) -> dict[str, Any]:
 def compared(receipt: Mapping[str, Any], model: Model, rows: Model | None) -> Checked:
     """Verify a model, and rows if given, by a receipt.
 
-    Parameters
-    ----------
-    receipt : the receipt.
-    model : Model
-    rows : a model of the rows that should be the removed ones; None without rows.
+    `rows`: a model of the rows that should be the removed ones; None without rows.
     """
     digests, model_digest = receipt["digests"], digest(model)
     result = Checked(next((k for k in ("after", "before") if digests[k] == model_digest), "other"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,7 @@ from naively.cli.options import update_spec
 from naively.cli.results.summary import summary_of
 from naively.cli.sources import Opened
 from naively.core.exact import Float64, Int64
-from naively.core.markup import (
-    brief,
-    counted,
-    html_text,
-    largest,
-    more_of,
-    shown,
-)
+from naively.core.markup import brief, counted, html_text, largest, more_of, shown
 from naively.evaluation.metrics import Ranking, Scores, Tally
 from naively.evaluation.samples import RowSample, kept_of
 from naively.explain.base import MIXING, name_of_prior
@@ -43,7 +36,7 @@ from naively.pooling.blocks.shapes import Shape, drawable
 from naively.predictor import Predictor
 from naively.rendering import Table, clean, joined, number
 from naively.report import pictures
-from naively.report.facts import Example, Picture, Quality, Reason, Report
+from naively.report.facts import Example, Picture, Quality, Reason, Report, TableResults
 from naively.serve.page import form
 from naively.serve.state import State
 from naively.storage.model_files import Saved
@@ -52,54 +45,23 @@ from naively.tables.names import first_names
 from naively.tables.targets import positions
 from naively.tables.values import flat, level_text, numbers
 
-ROWS = 200_000
-"""Rows of a table that are used, at most: the first ones."""
+ROWS = 200_000  # rows of a table that are used, at most: the first ones
 EXAMPLES, MISTAKES, REASONS = 4, 6, 10
-MARKED = 3000
-"""Characters of a text that are shown, at most."""
-CONFUSED = 12
-"""Classes up to which a confusion matrix is shown."""
-"""Contributions to list last, or in words, because their bars would dwarf those of terms."""
-
-
-@dataclass
-class TableResults:
-    """The results on the rows of a table.
-
-    Attributes
-    ----------
-    quality : scores; None if not known.
-    unknown : why there are no scores.
-    examples, mistakes : explained rows.
-    first : the values of the first example, by column.
-    """
-
-    quality: Quality | None = None
-    unknown: str = ""
-    examples: list[Example] = field(default_factory=list)
-    mistakes: list[Example] = field(default_factory=list)
-    examples_note: str = ""
-    mistakes_note: str = ""
-    first: dict[str, Any] = field(default_factory=dict)
+MARKED = 3000  # characters of a text that are shown, at most
+CONFUSED = 12  # classes up to which a confusion matrix is shown
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """The predictions of rows.
+    """The predictions of rows."""
 
-    Attributes
-    ----------
-    table : the rows.
-    truth : (n,) position of the actual class; -1 for a label that is not a class, -2 without one.
-    codes, confidence : (n,) the predicted class, and its probability.
-    log_proba : (n, C) log P(c | x).
-    """
-
-    table: pa.Table
+    table: pa.Table  # the rows
+    # (n,) position of the actual class; -1 for a label that is not a class, -2 without one
     truth: Int64
+    # codes, confidence: (n,) the predicted class, and its probability
     codes: Int64
     confidence: Float64
-    log_proba: Float64
+    log_proba: Float64  # (n, C) log P(c | x)
 
 
 def looked_at(saved: Saved, source: Opened) -> TableResults:
@@ -132,9 +94,14 @@ def looked_at(saved: Saved, source: Opened) -> TableResults:
     is_training = False
     if spec is not None and (answers.truth > -2).any():
         is_training = _equal(saved.model, spec, tables)
-        result.quality = (
-            _cross_validated(saved.model, kept, spec) if is_training else None
-        ) or _compared(model, answers, name, is_training)
+        evaluation = None
+        if is_training:
+            ranked = _ranked(saved.model)
+            evaluation = work.cross_validated("the table", saved.model, kept, spec, ranked)
+        if evaluation is None:
+            result.quality = _compared(model, answers, name, is_training)
+        else:
+            result.quality = quality_of(evaluation, saved.model)
         if not is_training and ROWS <= rows <= model.rows:
             caveat = "The first rows; if they are training rows, expect worse scores on others."
             result.quality = replace(result.quality, notes=[*result.quality.notes, caveat])
@@ -176,12 +143,6 @@ def _equal(model: Model, spec: TrainingSpec, tables: list[pa.Table]) -> bool:
         return False
 
 
-def _cross_validated(model: Model, sample: RowSample, spec: TrainingSpec) -> Quality | None:
-    """Cross-validation scores on the training rows; None if they cannot be computed."""
-    evaluation = work.cross_validated("the table", model, sample, spec, _ranked(model))
-    return None if evaluation is None else quality_of(evaluation, model)
-
-
 def quality_of(scores: Scores, model: Model) -> Quality:
     """Cross-validation scores, as the page shows them."""
     n_rows = round(model.class_weight.rounded().sum())
@@ -199,9 +160,9 @@ def _ranked(model: Model) -> list[int]:
     """The classes with ROC curves: the rarer of two, all of a few, or none."""
     positive = positive_class(model.class_weight.rounded())
     n_classes = len(model.classes)
-    return (
-        list(range(n_classes if n_classes <= CONFUSED else 0)) if positive is None else [positive]
-    )
+    if positive is not None:
+        return [positive]
+    return list(range(n_classes if n_classes <= CONFUSED else 0))
 
 
 def _rankings(model: Model, scores: Scores) -> dict[str, Ranking]:
@@ -236,11 +197,6 @@ def _compared(model: Model, predictions: Predictions, name: str, learned: bool) 
 
 def _worse(is_so: bool) -> list[str]:
     return ["Its probabilities are worse than the baseline's."] if is_so else []
-
-
-def _has_interactions(model: Model) -> bool:
-    """Whether the model has interactions."""
-    return any(len(shape.names) > 1 for shape in model.posterior().shapes)
 
 
 def names_of(model: Model) -> list[str]:
@@ -294,14 +250,13 @@ def _choose(
         f"From {name}: for each frequent class a row of median probability, and the row with the "
         "least certain prediction."
         + " Interactions are shared among their features."
-        * _has_interactions(model)
+        * any(len(shape.names) > 1 for shape in model.posterior().shapes)
     )
     result.first = _values(model, predictions, examples[0])
     errors = np.flatnonzero(has_label & ~correct)
     if has_label.any():
-        mistakes = errors[np.argsort(-predictions.confidence[errors], kind="stable")][
-            :MISTAKES
-        ].tolist()
+        order = np.argsort(-predictions.confidence[errors], kind="stable")
+        mistakes = errors[order][:MISTAKES].tolist()
         result.mistakes = [_example(model, predictions, i) for i in mistakes]
         result.mistakes_note = (
             f"{len(errors):,} of {int(has_label.sum()):,} predictions are wrong; these have the "
@@ -370,37 +325,29 @@ def _marked(text: str, marks: Any, strongest: float, flip: bool) -> str:
     return html_text(text[:MARKED], shown, widest, flip) + " …" * (len(text) > MARKED)
 
 
-# ---- report --------------------------------------------------------------------------------------
-
-
 FEATURES, PAIRS, LISTED = 40, 12, 200
 """Features and interactions that are drawn, and features that are listed, at most."""
-TERMS, CLASSES = 20, 12
-"""Terms of a class, and classes whose terms are shown, at most."""
-HEAVIEST = 8 << 20
-"""Bytes of parameters for the form of a page, at most."""
+TERMS, CLASSES = 20, 12  # terms of a class, and classes whose terms are shown, at most
+HEAVIEST = 8 << 20  # bytes of parameters for the form of a page, at most
 
 
 def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
     """Collect all data of the page.
 
-    Raises
-    ------
-    UserError : if the model has no class or is multilabel; if rows do not fit it.
+    Raises UserError if the model has no class or is multilabel; if rows do not fit it.
     """
     if saved.multilabel:
         raise UserError(f"{path}: report is for models that give each row one label")
     model, summary = models.shown(saved), summary_of(saved, TERMS)
     if model is None or summary is None:
         raise UserError(f"{path}: the model has no class: it has no training rows")
-    looked = None if source is None else looked_at(saved, source)
+    looked = TableResults() if source is None else looked_at(saved, source)
     legend, shapes, note = _shapes(model, summary)
     quality, unknown = _quality(model, summary, looked)
     numbers, reason = exported(model)
     ranked = [
-        summary_tables.features(summary, LISTED),
-        summary_tables.interactions(summary, LISTED),
-    ]
+        summary_tables.features(summary, LISTED), summary_tables.interactions(summary, LISTED),
+    ]  # fmt: skip
     return Report(
         target=model.target or "the class",
         file=path.name,
@@ -421,10 +368,7 @@ def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
         missing=_missing(summary),
         left_out=_listed("Left out", "why", summary.left_out),
         misread=_listed("Not read as numbers or dates", "holds", summary.misread),
-        examples=[] if looked is None else looked.examples,
-        mistakes=[] if looked is None else looked.mistakes,
-        examples_note="" if looked is None else looked.examples_note,
-        mistakes_note="" if looked is None else looked.mistakes_note,
+        rows=looked,
         form=None if numbers is None else fields(model, summary.left_out, looked),
         numbers=numbers,
         prior=name_of_prior(model.posterior().has_bias),
@@ -445,13 +389,13 @@ def _warnings(summary: ModelSummary) -> list[str]:
 
 
 def _quality(
-    model: Model, summary: ModelSummary, results: TableResults | None
+    model: Model, summary: ModelSummary, results: TableResults
 ) -> tuple[list[Quality], str]:
     """(scores, why there are none)."""
-    if results is not None and results.quality is not None:
+    if results.quality is not None:
         return [results.quality], ""
     if summary.cross_validation is None:
-        reason = "" if results is None else f" {results.unknown}"
+        reason = f" {results.unknown}" * bool(results.unknown)
         return [], (
             "Not known: the model stores no training rows. Write the page with the training "
             f"table, which is then cross-validated, or with new rows.{reason}"
@@ -485,9 +429,8 @@ def _shapes(model: Model, summary: ModelSummary) -> tuple[Picture | None, list[P
         remaining = f"{n_hidden:,} more of less importance" if n_hidden else ""
         if any(shape.weight < 0 for shape in selected):
             note += f"{summary_tables.NEGATIVE.capitalize()}. "
-        hidden = [remaining] * bool(remaining) + _no_plot(
-            [shape for shape in shapes if shape not in with_plot]
-        )
+        without_plot = [shape for shape in shapes if shape not in with_plot]
+        hidden = [remaining] * bool(remaining) + _no_plot(without_plot)
         return legend, plots, note + (f"Not shown: {'; '.join(hidden)}." if hidden else "")
     tables = _tables(summary)
     names = [shape.name for shape in summary.features]
@@ -509,9 +452,8 @@ def _no_plot(shapes: list[Shape]) -> list[str]:
     texts = list(dict.fromkeys(shape.names[0] for shape in texts_only))
     others = [shape for shape in shapes if shape not in [*large, *texts_only]]
     descriptions = [f"the texts of {first_names(texts)}, whose terms are above"] * bool(texts)
-    descriptions += [f"{counted(len(large), 'interaction')} of three features or more"] * bool(
-        large
-    )
+    several = f"{counted(len(large), 'interaction')} of three features or more"
+    descriptions += [several] * bool(large)
     return descriptions + [
         f"{joined([clean(name, 24) for name in shape.names])} ({shape.kind})" for shape in others
     ]
@@ -528,9 +470,8 @@ def _tables(summary: ModelSummary) -> dict[str, Table]:
                 for label, numbers in rows
                 for key, values in numbers.items()
             ]
-            tables[name] = Table(
-                f"{name}: {section.meaning}", ["of", "what", *classes], lines[:LISTED], 2
-            )
+            title, heads = f"{name}: {section.meaning}", ["of", "what", *classes]
+            tables[name] = Table(title, heads, lines[:LISTED], 2)
     return tables
 
 
@@ -593,11 +534,11 @@ def exported(model: Model) -> tuple[dict[str, Any] | None, str]:
 
 
 def fields(
-    model: Model, left_out: Mapping[str, str], results: TableResults | None
+    model: Model, left_out: Mapping[str, str], results: TableResults
 ) -> list[dict[str, Any]]:
     """The columns of the form, with the values of the first example, or typical ones."""
     columns = form(State.of(0, model))["columns"]
-    example = {} if results is None else results.first
+    example = results.first
     ends = _ends(model)
     form_fields = []
     for column in columns:
@@ -638,8 +579,6 @@ def _is_number(value: Any) -> bool:
 def _as_number(value: Any, missing: Sequence[str]) -> float | None:
     """A cell as a number; None if it is missing or not a number."""
     value_as_float = float(numbers(flat(to_array([value])), missing).values[0])
-    return (
-        (int(value_as_float) if value_as_float.is_integer() else value_as_float)
-        if math.isfinite(value_as_float)
-        else None
-    )
+    if not math.isfinite(value_as_float):
+        return None
+    return int(value_as_float) if value_as_float.is_integer() else value_as_float

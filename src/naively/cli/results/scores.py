@@ -66,19 +66,15 @@ def decisions(
 
 def as_json(result: Evaluated, decisions: Decisions) -> dict[str, Any]:
     """The result of `naively evaluate`, as JSON."""
+    rules = None if result.decided is None else result.decided.scores()
     return {
         "target": result.target,
         **result.scores.as_json(),
         **{name: decision.as_json() for name, decision in decisions.items()},
-        **({"decisions": _rule_json(result)} if result.decided is not None else {}),
+        **({} if rules is None else {"decisions": {k: v._asdict() for k, v in rules.items()}}),
         "skipped": result.unlabelled,
         "seconds": result.seconds,
     }
-
-
-def _rule_json(result: Evaluated) -> dict[str, dict[str, float]]:
-    assert result.decided is not None
-    return {name: rule_scores._asdict() for name, rule_scores in result.decided.scores().items()}
 
 
 def evaluated(result: Evaluated, decisions: Decisions | None = None) -> None:
@@ -100,13 +96,9 @@ def evaluated(result: Evaluated, decisions: Decisions | None = None) -> None:
         "or a cell in the confusion matrix"
     )
     out.print()
-    out.print(
-        terminal.facts(
-            rows=rows_in_words(rows, rows, result.unlabelled),
-            unseen=unknown if scores.unknown else None,
-            time=terminal.pace(result.seconds, rows),
-        )
-    )
+    pace, unseen = terminal.pace(result.seconds, rows), unknown if scores.unknown else None
+    row_text = rows_in_words(rows, rows, result.unlabelled)
+    out.print(terminal.facts(rows=row_text, unseen=unseen, time=pace))
 
 
 def _thresholds(scores: Scores, model: Model, decisions: Decisions) -> Group:
@@ -118,9 +110,8 @@ def _thresholds(scores: Scores, model: Model, decisions: Decisions) -> Group:
         predicted = decision.threshold is None
         threshold = "most probable class" if predicted else str(decision.threshold)
         shares = map(_percent, (decision.recall, decision.precision))
-        counts = (
-            f"{count:,}" for count in (decision.flagged, decision.missed, decision.false_alarms)
-        )
+        numbers = decision.flagged, decision.missed, decision.false_alarms
+        counts = (f"{count:,}" for count in numbers)
         table.add_row(threshold, *shares, *counts, style="" if predicted else "bold")
     rows = scores.confusion.sum()
     positives = decisions["as_predicted"].positives

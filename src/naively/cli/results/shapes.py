@@ -76,14 +76,9 @@ def _curve(
     return smoothing_curve(*k_fold(rows, FOLDS, workers(None)), ALPHAS, readings)
 
 
-# ---- shapes --------------------------------------------------------------------------------------
-
-
 WITH_INTERACTIONS = "mean over the training rows, with a share of each interaction"
-LINES = 100
-"""Cells of a block that are printed, at most: those with the most rows."""
-BLOCKS = 9
-"""Blocks of a picture, unless columns are named."""
+LINES = 100  # cells of a block that are printed, at most: those with the most rows
+BLOCKS = 9  # blocks of a picture, unless columns are named
 
 
 def chosen(model: Model | None, columns: Sequence[str] | None, drawn: bool) -> list[Shape]:
@@ -173,9 +168,7 @@ def _print_cells(out: Console, shape: Shape) -> None:
     contribution = shape.contribution.reshape(-1, len(classes))[positions]
     if len(classes) == 2:
         shares = rows[positions, 1] / total[positions]
-        cells = [
-            (*cell_names, f"{100 * p:.1f}%") for cell_names, p in zip(cells, shares, strict=True)
-        ]
+        cells = [(*names, f"{100 * p:.1f}%") for names, p in zip(cells, shares, strict=True)]
         headings.append("share")
         if shape.total is not None:
             added = shape.added[positions]
@@ -190,11 +183,8 @@ def _print_cells(out: Console, shape: Shape) -> None:
         out.print(note(f"share: percentage of these rows that are of class {text}"))
         out.print(note(f"contribution: to the log-odds of {text} against {other}, in nats"))
         if shape.total is not None:
-            out.print(
-                note(
-                    f"contribution: {WITH_INTERACTIONS}; own table: weight × evidence, without them"
-                )
-            )
+            own = "own table: weight × evidence, without them"
+            out.print(note(f"contribution: {WITH_INTERACTIONS}; {own}"))
     else:
         _print_classes(out, headings, len(shape.names), cells, contribution, classes)
         if shape.total is not None:
@@ -212,9 +202,8 @@ def _with_bars(
     lines = [(*cell, _signed(value)) for cell, value in zip(cells, odds, strict=True)]
     table = new_table(*heads, names=names, style="")
     table.add_column("")
-    bar_width = max(
-        0, min(LONGEST, terminal.room_beside([*zip(heads, *lines, strict=True)], out.width))
-    )
+    room = terminal.room_beside([*zip(heads, *lines, strict=True)], out.width)
+    bar_width = max(0, min(LONGEST, room))
     odds = np.nan_to_num(odds)
     widest = largest(odds)
     for cell, value in zip(lines, odds.tolist(), strict=True):

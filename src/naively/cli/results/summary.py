@@ -26,8 +26,7 @@ from naively.rendering import on_terminal
 from naively.storage.digest import digest
 from naively.storage.model_files import Saved
 
-TERMS = 30
-"""Terms of a class in JSON, at most."""
+TERMS = 30  # terms of a class in JSON, at most
 DEFAULTS: dict[str, Any] = {  # defaults of estimators that are not None
     **{field.name: field.default for field in fields(TextFamily)},
     "alpha": 1.0, "prior": "empirical", "prior_smoothing": 0.0, "unseen": "smooth",
@@ -173,11 +172,8 @@ def fit_json(result: Fitted, saved: Saved, output: Path) -> dict[str, Any]:
 
 def inspect_json(saved: Saved) -> dict[str, Any]:
     """The contents of a model file, as JSON."""
-    file = {
-        "written_by": saved.written_by,
-        "digest": digest(saved.model),
-        "parts": parts.as_json(saved),
-    }
+    digests = {"digest": digest(saved.model), "parts": parts.as_json(saved)}
+    file = {"written_by": saved.written_by, **digests}
     if (summary := summary_of(saved, TERMS)) is not None:
         _note_misread(summary)
         return {**summary.to_dict(), **file}
@@ -215,9 +211,8 @@ def _code(value: Any) -> str:
     if isinstance(value, Family):
         defaults = {item.name: repr(item.default) for item in fields(cast(Any, value))}
         values = [(name, getattr(value, name)) for name in defaults]
-        arguments = [
-            f"{name}={_code(item)}" for name, item in values if repr(item) != defaults[name]
-        ]
+        changed = [(name, item) for name, item in values if repr(item) != defaults[name]]
+        arguments = [f"{name}={_code(item)}" for name, item in changed]
         return f"{type(value).__name__}({', '.join(arguments)})"
     if isinstance(value, tuple | list) and len(value) > 5:
         return f"({', '.join(map(repr, value[:5]))}, ...)"

@@ -20,22 +20,16 @@ Kind = Literal["categorical", "numeric", "text"]
 
 @dataclass(frozen=True)
 class WordDrift:
-    """The change in the share of documents with a word.
-
-    Attributes
-    ----------
-    word : str
-    learned, new : share of the training and of the new documents with the word.
-    at_most : whether `learned` is an upper bound: the word's occurrences were counted, not the
-        documents with it.
-    p_value : corrected by Holm's method for all words of the column.
-    """
+    """The change in the share of documents with a word."""
 
     word: str
+    # learned, new: share of the training and of the new documents with the word
     learned: float
     new: float
+    # whether `learned` is an upper bound: the word's occurrences were counted, not the documents
+    # with it
     at_most: bool
-    p_value: float
+    p_value: float  # corrected by Holm's method for all words of the column
 
 
 @dataclass(frozen=True)
@@ -85,29 +79,23 @@ class ColumnDrift:
 
 @dataclass(frozen=True)
 class Compared:
-    """A feature's comparison, with what is needed of it for each new row.
-
-    Attributes
-    ----------
-    drift : ColumnDrift
-    surprise : (m,) -log p of each new row's value, in nats above the mean of training rows, 0 if
-        missing; None if not known.
-    excess : mean of `surprise` without drift, due to the estimation of p.
-    evidence : (m, C) evidence of each new value for each class, in nats; None if not known.
-    means : (C, C) its mean over the training rows of each class (first axis).
-    by_class, new : (C, k) and (k,), shares of cells, or a mean in standard deviations, in the
-        training rows of each class and in the new rows: for label shift to explain.
-    odd : (m,) rarity of each new row's value, in nats above the mean of training rows, 0 if
-        missing; finer than `surprise`, which uses cells; None if not known.
-    """
+    """A feature's comparison, with what is needed of it for each new row."""
 
     drift: ColumnDrift
+    # (m,) -log p of each new row's value, in nats above the mean of training rows, 0 if missing;
+    # None if not known
     surprise: Float64 | None = None
-    excess: float = 0.0
+    excess: float = 0.0  # mean of `surprise` without drift, due to the estimation of p
+    # (m, C) evidence of each new value for each class, in nats; None if not known
     evidence: Float64 | None = None
+    # (C, C) its mean over the training rows of each class (first axis)
     means: Float64 | None = None
+    # by_class, new: (C, k) and (k,), shares of cells, or a mean in standard deviations, in the
+    # training rows of each class and in the new rows: for label shift to explain
     by_class: Float64 | None = None
     new: Float64 | None = None
+    # (m,) rarity of each new row's value, in nats above the mean of training rows, 0 if missing;
+    # finer than `surprise`, which uses cells; None if not known
     odd: Float64 | None = None
 
 
@@ -134,12 +122,10 @@ def largest_change(
 ) -> ColumnDrift:  # fmt: skip
     """Choose the largest change to report, given the text and the p-value of each test.
 
-    Parameters
-    ----------
-    texts : of each test; the first one is shown if no test found a change.
-    moved : the distance, and its approximate value without drift.
-    missing, rows : (2,) training and new rows, with a missing value and with a value.
-    needed : rows that each sample needs to compare the distribution; 0 if both have enough.
+    `texts`: of each test; the first one is shown if no test found a change. `moved`: the distance,
+    and its approximate value without drift. `missing, rows`: (2,) training and new rows, with a
+    missing value and with a value. `needed`: rows that each sample needs to compare the
+    distribution; 0 if both have enough.
     """
     shares = np.divide(missing, missing + rows, where=missing + rows > 0, out=np.zeros(2))
     tests = tests | {"missing": test.of_cells(*np.array([rows, missing]).T)}  # NaN if none is
@@ -170,22 +156,15 @@ def level_text(level: object) -> str:
     return number(float(level)) if isinstance(level, float | np.floating) else str(level)
 
 
-# ---- comparison of features ----------------------------------------------------------------------
-
-
-WORDS = 10
-"""Words to report, at most."""
-LARGE = 1e60
-"""Numbers are clipped to this size, so that their squares do not overflow."""
+WORDS = 10  # words to report, at most
+LARGE = 1e60  # numbers are clipped to this size, so that their squares do not overflow
 
 
 @singledispatch
 def compared(marginal: Marginal, scale: float) -> Compared:
     """Compare a feature of the new rows with the training rows.
 
-    Parameters
-    ----------
-    scale : number of rows that a training weight of 1 counts as.
+    `scale`: number of rows that a training weight of 1 counts as.
     """
     raise NotImplementedError(marginal)
 
@@ -223,9 +202,8 @@ def _(marginal: Cells, scale: float) -> Compared:
         texts["others"] = f"other categories: at most {change(before, after)}"
     order = np.argsort(-new, kind="stable")
     unseen_codes = [k for k in order[:1000].tolist() if new[k] > 0 and learned[k] == 0]
-    unseen = (
-        {} if numbers else {level_text(marginal.levels[k]): int(new[k]) for k in unseen_codes[:5]}
-    )
+    unseen_levels = [] if numbers else unseen_codes[:5]
+    unseen = {level_text(marginal.levels[k]): int(new[k]) for k in unseen_levels}
     drift = largest_change(
         marginal.name, "numeric" if numbers else "categorical", texts, tests,
         test.moved(first, second), missing, rows if marginal.others is None else all_rows,
@@ -269,11 +247,9 @@ def _row_by_row(
 ) -> Compared:
     """Add the quantities of each new row to a feature's drift.
 
-    Parameters
-    ----------
-    cells : (m,) the cell of each new row, -1 if its value is missing.
-    counts, new : (C, k) and (k,), training rows of each class and new rows in each cell.
-    missing_cells : (C,) training rows with a missing value.
+    `cells`: (m,) the cell of each new row, -1 if its value is missing. `counts, new`: (C, k) and
+    (k,), training rows of each class and new rows in each cell. `missing_cells`: (C,) training rows
+    with a missing value.
     """
     classes, size = counts.shape
     total, rows = counts.sum(axis=0), counts.sum(axis=1, keepdims=True)
@@ -282,9 +258,8 @@ def _row_by_row(
     evidence = np.log((counts + size * p) / (rows + size) / p).T
     evidence[total == 0] = 0.0  # unseen values are no evidence of a class
     class_rows = rows + missing_cells[:, np.newaxis]
-    means = (
-        np.divide(counts, class_rows, where=class_rows > 0, out=np.zeros_like(counts)) @ evidence
-    )
+    share = np.divide(counts, class_rows, where=class_rows > 0, out=np.zeros_like(counts))
+    means = share @ evidence
     by_class = np.divide(counts, rows, where=rows > 0, out=np.zeros_like(counts))
     freedom = (counts / (counts + size * p) * (1.0 - by_class)).sum(axis=1)
     means = corrected(means, freedom, class_rows[:, 0])
@@ -332,9 +307,10 @@ def _numbers(
     positions = positions[~np.isnan(marginal.order[positions])]
     a, b = learned[positions], new[positions]
     medians = [
-        level_text(marginal.levels[positions[_median(weights)]]) if weights.any() else "?"
-        for weights in (a, b)
-    ]
+        level_text(marginal.levels[positions[np.searchsorted(np.cumsum(w), w.sum() / 2.0)]])
+        if w.any() else "?"
+        for w in (a, b)
+    ]  # fmt: skip
     texts = {"ranks": f"median {medians[0]} → {medians[1]}"}
     size = int(cell.max(initial=-1)) + 1
     first, second = (_summed(weights, cell, size) for weights in (learned, new))
@@ -351,10 +327,6 @@ def _numbers(
     elif medians[0] == medians[1]:
         texts["ranks"] = texts["cells"]
     return texts, test.of_ranks(a, b)
-
-
-def _median(weights: Float64) -> int:
-    return int(np.searchsorted(np.cumsum(weights), weights.sum() / 2.0))
 
 
 # ---- sums ------------------------------------------------------------------------------------
@@ -392,9 +364,8 @@ def _(marginal: Sums, scale: float) -> Compared:
     p_value, bound, far_share = test.of_far(x, n, mean, variance if has_variance else math.nan)
     tests["far"] = p_value
     texts["far"] = f"far from {_shown(mean, marginal.of_logs)}: at most {change(bound, far_share)}"
-    distance = test.moved_normal(
-        mean, variance if has_variance else new_variance, new_mean, new_variance
-    )
+    old_variance = variance if has_variance else new_variance
+    distance = test.moved_normal(mean, old_variance, new_mean, new_variance)
     moved = distance, math.sqrt(1.0 / n + 1.0 / m) / math.pi
     needed = test.LEAST if min(n, m) < test.LEAST else 0
     drift = largest_change(marginal.name, "numeric", texts, tests, moved, missing, rows, needed)
@@ -403,9 +374,8 @@ def _(marginal: Sums, scale: float) -> Compared:
     slope, unit = shifts / within, math.sqrt(within)
     surprise = np.nan_to_num(0.5 * (((values - mean) / unit) ** 2 - 1.0)) if has_variance else None
     evidence = np.nan_to_num((values - mean)[:, np.newaxis] * slope)
-    of_class = np.divide(
-        weight, marginal.present, where=marginal.present > 0, out=np.zeros_like(weight)
-    )
+    present = marginal.present
+    of_class = np.divide(weight, present, where=present > 0, out=np.zeros_like(weight))
     means = corrected(np.outer(shifts * marginal.present, slope), marginal.present, of_class)
     by_class, new = shifts[:, np.newaxis] / unit, np.array([(new_mean - mean) / unit])
     return Compared(drift, surprise, 1.0 / n, evidence, means, by_class, new, surprise)

@@ -17,21 +17,9 @@ from naively.core.issues import Invalid
 from naively.core.labels import Labels
 from naively.core.markup import as_missing, counted
 from naively.core.workers import Workers
-from naively.evaluation.drift.columns import (
-    ColumnDrift,
-    Compared,
-    compared,
-    percent,
-)
+from naively.evaluation.drift import two_samples as test
+from naively.evaluation.drift.columns import ColumnDrift, Compared, compared, percent
 from naively.evaluation.drift.marginals import Cells, Marginal, Terms, marginals
-from naively.evaluation.drift.two_samples import (
-    EXPECTED,
-    LEAST,
-    LEAST_ROWS,
-    holm,
-    is_normal,
-    of_rises,
-)
 from naively.evaluation.folds import alike
 from naively.explain.rendering import rounded
 from naively.families.text.distinct import repeated_part
@@ -52,10 +40,8 @@ from naively.tables.left_out import unvaried_in
 from naively.tables.names import few
 from naively.tables.targets import positions
 
-SHOWN = 20
-"""Features that are printed, at most; and"""
-WORDS, CLASSES = 5, 10
-"""words of each text column, and classes."""
+SHOWN = 20  # features that are printed, at most; and
+WORDS, CLASSES = 5, 10  # words of each text column, and classes
 COLUMN_HEADS = ("feature", "largest change", "distance", "expected", "p-value")
 WORD_HEADS = ("word", "training", "new", "p-value")
 HALF = 0.5
@@ -134,8 +120,8 @@ def column_notes(drift: Drift) -> list[str]:
     )
     if drift.untested:
         lines.append(
-            f"too few rows: two categories or ranges need {EXPECTED:g} expected rows each, a mean "
-            f"{LEAST} rows, texts {LEAST_ROWS}"
+            f"too few rows: two categories or ranges need {test.EXPECTED:g} expected rows each, a "
+            f"mean {test.LEAST} rows, texts {test.LEAST_ROWS}"
         )
     for column in drift.columns:
         if column.unseen and column.adjusted < drift.level:
@@ -183,8 +169,8 @@ def word_notes(column: ColumnDrift) -> list[str]:
 def row_sentence(drift: Drift) -> str:
     """One sentence: the mean log-likelihood of the new rows."""
     row = drift.row
-    if smaller_sample(drift)[0] < LEAST:
-        return f"likelihood of the rows: not tested, as this needs {LEAST} rows or more"
+    if smaller_sample(drift)[0] < test.LEAST:
+        return f"likelihood of the rows: not tested, as this needs {test.LEAST} rows or more"
     if math.isnan(row.lower):
         return ""
     direction = "below" if row.lower >= 0 else "above"
@@ -251,9 +237,9 @@ def share_notes(drift: Drift) -> list[str]:
     if share.unknown_labels:
         rows = counted(share.unknown_labels, "label")
         lines.append(f"{rows} of the new rows: not a class of the model")
-    few = smaller_sample(drift)[0] < LEAST
+    few = smaller_sample(drift)[0] < test.LEAST
     if few or (not share.method and len(share.classes) > 1):
-        reason = f"this needs {LEAST} rows or more" if few else "the features are too skewed"
+        reason = f"this needs {test.LEAST} rows or more" if few else "the features are too skewed"
         return [*lines, f"label shift: neither estimated nor tested, as {reason}"]
     no_evidence = "; no evidence of a change" * (drift.share_p >= drift.level)
     lines.append(
@@ -287,31 +273,20 @@ def _share(value: float) -> str:
     return "·" if math.isnan(value) else percent(value)
 
 
-# ---- drift ---------------------------------------------------------------------------------------
-
-
-LISTED, REASONS = 5, 3
-"""Least probable rows to list, and features to name for each."""
+LISTED, REASONS = 5, 3  # least probable rows to list, and features to name for each
 
 
 @dataclass(frozen=True)
 class UnlikelyRow:
-    """A row of rare values.
+    """A row of rare values."""
 
-    Attributes
-    ----------
-    row : its position, counted from 0.
-    surprise : rarity of its values, summed over features: -log of the share of training rows with
-        the category, or with a number at least as far out; if only mean and variance are known,
-        -log of a normal density. In nats above the mean of training rows.
-    columns : dict, the rarest features, decreasing, and the nats of each.
-    values : dict, the values of these features as text, in full.
-    """
-
-    row: int
+    row: int  # its position, counted from 0
+    # rarity of its values, summed over features: -log of the share of training rows with the
+    # category, or with a number at least as far out; if only mean and variance are known, -log of a
+    # normal density. In nats above the mean of training rows
     surprise: float
-    columns: dict[str, float]
-    values: dict[str, str]
+    columns: dict[str, float]  # the rarest features, decreasing, and the nats of each
+    values: dict[str, str]  # the values of these features as text, in full
 
 
 @dataclass(frozen=True)
@@ -344,11 +319,7 @@ def rows_drift(
 ) -> RowDrift:
     """Test the likelihood of the new rows, and find the least probable ones.
 
-    Parameters
-    ----------
-    features, columns : the statistics of each feature, and their comparison.
-    n : number of training rows.
-    at : (m,) the position of each new row in the data.
+    `at`: (m,) the position of each new row in the data.
     """
     pairs = [*zip(features, columns, strict=True)]
     bounded = [c for marginal, c in pairs if isinstance(marginal, Cells) and c.surprise is not None]
@@ -358,11 +329,11 @@ def rows_drift(
     total = np.sum([values for _, values in rarities], axis=0)
     rarest = np.argsort(-total, kind="stable")[:LISTED].tolist() if rarities else []
     unlikely = [_unlikely(i, rarities, float(total[i]), int(at[i])) for i in rarest]
-    if not surprises or min(len(at), n) < LEAST:
+    if not surprises or min(len(at), n) < test.LEAST:
         return RowDrift(len(surprises), math.nan, math.nan, math.nan, unlikely)
     above = np.sum([values - excess for values, excess in surprises], axis=0)
     error = float(above.std(ddof=1)) * math.sqrt(1 / len(at) + 1 / n)
-    mean, p = float(above.mean()), of_rises(above, n, 0.0)
+    mean, p = float(above.mean()), test.of_rises(above, n, 0.0)
     return RowDrift(len(surprises), mean, error, p, unlikely)
 
 
@@ -436,12 +407,8 @@ def shares(
 ) -> ShareDrift:  # fmt: skip
     """Estimate the class frequencies of new rows, and test whether they have changed.
 
-    Parameters
-    ----------
-    weight, evidence, means : as in `by_means`.
-    log_p : (m, C) log P(c | x) of the new rows, in nats.
-    columns : the comparison of each feature.
-    truth : the class of each labelled new row, -1 if it is no class of the model.
+    `weight, evidence, means`: as in `by_means`. `log_p`: (m, C) log P(c | x) of the new rows, in
+    nats. `truth`: the class of each labelled new row, -1 if it is no class of the model.
     """
     classes = len(weight)
     learned, nans = weight / weight.sum(), np.full(classes, np.nan)
@@ -453,7 +420,7 @@ def shares(
     if classes > 1:
         estimated, error, p = by_means(evidence, means, weight)
         method = "means" if not np.isnan(estimated).any() else ""
-    enough = min(len(log_p), weight.sum()) >= LEAST
+    enough = min(len(log_p), weight.sum()) >= test.LEAST
     if posterior.parameters.out_of_fold is not None and classes > 1 and enough:
         with np.errstate(invalid="ignore"):
             odds = log_p - posterior.log_prior
@@ -493,11 +460,8 @@ def by_means(evidence: Float64, means: Float64, weight: Float64) -> tuple[Float6
     because it differs between classes. π is estimated by generalised least squares, and tested
     by Hotelling's test. NaN where rows are too few or too skewed for normal means.
 
-    Parameters
-    ----------
-    evidence : (m, C) evidence of each new row for each class, in nats.
-    means : (C, C) its mean over the training rows of each class (first axis).
-    weight : (C,) training rows of each class.
+    `evidence`: (m, C) evidence of each new row for each class, in nats. `means`: (C, C) its mean
+    over the training rows of each class (first axis). `weight`: (C,) training rows of each class.
     """
     (m, classes), n = evidence.shape, float(weight.sum())
     prior, present = weight / n, np.flatnonzero(weight > 0)
@@ -515,7 +479,7 @@ def by_means(evidence: Float64, means: Float64, weight: Float64) -> tuple[Float6
     if not np.isfinite(size).all() or size.min() <= 1e-9 * size.max():
         return unknown, unknown, math.nan
     by_row = deviations @ precision @ steps @ np.linalg.inv(information)
-    if not all(is_normal(summand, n) for summand in by_row.T):
+    if not all(test.is_normal(summand, n) for summand in by_row.T):
         return unknown, unknown, math.nan
     shifts = by_row.mean(axis=0)
     covariance = np.linalg.inv(information) * (1.0 / m + 1.0 / n)
@@ -531,9 +495,6 @@ def by_means(evidence: Float64, means: Float64, weight: Float64) -> tuple[Float6
         shares = optimize.nnls(np.vstack([root @ means.T, np.full(classes, HEAVY)]), to_explain)[0]
         shares /= shares.sum()
     return shares, error, p
-
-
-# ---- drift ---------------------------------------------------------------------------------------
 
 
 LEVEL = 0.01
@@ -632,12 +593,8 @@ class Drift:
         for k, name in enumerate(("missing_learned", "missing_new")):
             columns[name] = [column.missing[k] for column in self.columns]
         kinds = {name: pa.string() for name in attributes[:3]} | {"drifted": pa.bool_()}
-        return pa.table(
-            {
-                name: pa.array(column, kinds.get(name, pa.float64()))
-                for name, column in columns.items()
-            }
-        )
+        arrays = {n: pa.array(column, kinds.get(n, pa.float64())) for n, column in columns.items()}
+        return pa.table(arrays)
 
     def to_dict(self) -> dict[str, Any]:
         """All attributes as JSON values: null for unknown ones; rows are counted from 1."""
@@ -677,18 +634,10 @@ def examine(
 ) -> Drift:  # fmt: skip
     """Compare new rows with the training rows of a model.
 
-    Parameters
-    ----------
-    posterior : of the model.
-    rows : the new rows, encoded; invalid values are missing.
-    at : (m,) the positions of these rows in the data; None for all of them.
-    total : rows of the data; None if these are all.
-    absent, unknown, invalid : as in `Drift`.
-    truth : as in `shares`; None without labels.
-
-    Raises
-    ------
-    ValueError : if there are no new rows, or no training rows.
+    `rows`: the new rows, encoded; invalid values are missing. `at`: (m,) the positions of these
+    rows in the data; None for all of them. `total`: rows of the data; None if these are all.
+    `absent, unknown, invalid`: as in `Drift`. `truth`: as in `shares`; None without labels. Raises
+    ValueError if there are no new rows, or no training rows.
     """
     check_level(level)
     m = rows.shape[0]
@@ -717,10 +666,10 @@ def examine(
     log_p = posterior.log_proba(model.schema.rows(parts, len(distinct)), workers)
     truth = np.empty(0, np.int64) if truth is None else truth
     share = shares(posterior, weight * scale, evidence, means, log_p, columns, truth)
-    p = holm(np.array([*(column.drift.p_value for column in columns), row.p_value, share.p_value]))
-    drifts = [
-        replace(column.drift, adjusted=q) for column, q in zip(columns, p.tolist(), strict=False)
-    ]
+    p_values = [*(column.drift.p_value for column in columns), row.p_value, share.p_value]
+    p = test.holm(np.array(p_values))
+    pairs = zip(columns, p.tolist(), strict=False)
+    drifts = [replace(column.drift, adjusted=adjusted) for column, adjusted in pairs]
     drifts.sort(key=lambda column: _rank(column, level))
     return Drift(
         level, m if total is None else total, m, m - len(distinct), learned, learned * scale,
@@ -749,9 +698,7 @@ def of_table(
 
     Columns that the model does not have are left out; labels are counted.
 
-    Raises
-    ------
-    ValueError : also if the table has none of the model's features.
+    Raises ValueError also if the table has none of the model's features.
     """
     absent, unknown = other_columns(model.schema, target, table.column_names)
     if len(absent) == len(model.schema.names):

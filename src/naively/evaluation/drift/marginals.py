@@ -43,80 +43,52 @@ from naively.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Cells:
-    """A feature with counts of each value.
+    """A feature with counts of each value."""
 
-    Attributes
-    ----------
-    name : of the feature.
-    levels : (k,) the values, or the lower ends of bins.
-    order : (k,) the values as numbers, NaN for others; None for a categorical feature.
-    counts : (C + 1, k) training rows of each class, and new rows (last).
-    missing : (C + 1,) rows with a missing value.
-    codes : (m,) the value of each new row, -1 if missing.
-    others : (2,) training rows (an upper bound) and new rows whose category is too rare for its
-        own count; None if there are none.
-    """
-
-    name: str
-    levels: Levels
+    name: str  # of the feature
+    levels: Levels  # (k,) the values, or the lower ends of bins
+    # (k,) the values as numbers, NaN for others; None for a categorical feature
     order: Float64 | None
-    counts: Float64
-    missing: Float64
-    codes: Int64
+    counts: Float64  # (C + 1, k) training rows of each class, and new rows (last)
+    missing: Float64  # (C + 1,) rows with a missing value
+    codes: Int64  # (m,) the value of each new row, -1 if missing
+    # (2,) training rows (an upper bound) and new rows whose category is too rare for its own count;
+    # None if there are none
     others: Float64 | None = None
 
 
 @dataclass(frozen=True)
 class Sums:
-    """A feature with means.
+    """A feature with means."""
 
-    Attributes
-    ----------
-    name : of the feature.
-    weight, means : (C,) training rows of each class with a value, and the mean of these.
-    present : (C,) share of the training rows of each class with a value.
-    mean, variance : of all training rows; the variance is NaN if it is not known.
-    missing : (2,) training and new rows with a missing value.
-    values : (m,) of the new rows, NaN if missing.
-    of_logs : whether means, variance and values are of logarithms.
-    """
-
-    name: str
+    name: str  # of the feature
+    # weight, means: (C,) training rows of each class with a value, and the mean of these
     weight: Float64
     means: Float64
-    present: Float64
+    present: Float64  # (C,) share of the training rows of each class with a value
+    # mean, variance: of all training rows; the variance is NaN if it is not known
     mean: float
     variance: float
-    missing: Float64
-    values: Float64
-    of_logs: bool
+    missing: Float64  # (2,) training and new rows with a missing value
+    values: Float64  # (m,) of the new rows, NaN if missing
+    of_logs: bool  # whether means, variance and values are of logarithms
 
 
 @dataclass(frozen=True)
 class Terms:
-    """A text feature.
+    """A text feature."""
 
-    Attributes
-    ----------
-    name : of the feature.
-    vocabulary : the terms of the training rows, then new ones; None if terms are hashed.
-    learned : (V,) number of training documents with each term, or an upper bound.
-    new : (V,) number of new documents with each term.
-    exact : whether `learned` is exact rather than a bound.
-    documents : (2,) training and new documents.
-    missing : (2,) training and new rows without text.
-    evidence : (m, C) evidence of each new document for each class, in nats; None if not known.
-    means : (C, C) its mean over the training rows of each class (first axis).
-    """
-
-    name: str
+    name: str  # of the feature
+    # the terms of the training rows, then new ones; None if terms are hashed
     vocabulary: Vocabulary | None
-    learned: Float64
-    new: Float64
-    exact: bool
-    documents: Float64
-    missing: Float64
+    learned: Float64  # (V,) number of training documents with each term, or an upper bound
+    new: Float64  # (V,) number of new documents with each term
+    exact: bool  # whether `learned` is exact rather than a bound
+    documents: Float64  # (2,) training and new documents
+    missing: Float64  # (2,) training and new rows without text
+    # (m, C) evidence of each new document for each class, in nats; None if not known
     evidence: Float64 | None = None
+    # (C, C) its mean over the training rows of each class (first axis)
     means: Float64 | None = None
 
     def term(self, k: int) -> str:
@@ -130,11 +102,8 @@ def corrected(means: Float64, free: Float64, rows: Float64) -> Float64:
     The evidence is estimated from the same rows, so that the mean for a row's class is too large
     by about parameters / rows of that class; the mean over all classes is right.
 
-    Parameters
-    ----------
-    means : (C, C) evidence for each class, by class of the rows (first axis).
-    free : (C,) parameters of each class.
-    rows : (C,) of each class.
+    `means`: (C, C) evidence for each class, by class of the rows (first axis). `free`: (C,)
+    parameters of each class. `rows`: (C,) of each class.
     """
     inverse = np.divide(1.0, rows, where=rows > 0, out=np.zeros_like(rows))
     return means - free * (np.diag(inverse) - 1.0 / rows.sum())
@@ -145,24 +114,14 @@ Marginal = Cells | Sums | Terms
 
 @dataclass(frozen=True)
 class Both:
-    """Some columns of the training rows and of the new rows.
+    """Some columns of the training rows and of the new rows."""
 
-    Attributes
-    ----------
-    part : Counted, the columns.
-    learned : Statistics of the training rows.
-    class_weight : ExactArray (C,), training rows of each class.
-    rows : the new rows, encoded.
-    workers : Workers
-    text : names of columns that the user declared as text.
-    """
-
-    part: Counted
-    learned: Any
-    class_weight: ExactArray
-    rows: Data
+    part: Counted  # the columns
+    learned: Any  # Statistics of the training rows
+    class_weight: ExactArray  # training rows of each class
+    rows: Data  # the new rows, encoded
     workers: Workers
-    text: tuple[str | int, ...] = ()
+    text: tuple[str | int, ...] = ()  # names of columns that the user declared as text
 
     @cached_property
     def sums(self) -> Any:
@@ -183,20 +142,13 @@ class Both:
 # ---- the marginal of each feature ----------------------------------------------------------------
 
 
-AT_ONCE = 1 << 20
-"""Values of new rows that are summed row by row at a time."""
-NUMBERS = 0.9
-"""Share of rows whose category reads as a number, above which a column is numeric."""
+AT_ONCE = 1 << 20  # values of new rows that are summed row by row at a time
+NUMBERS = 0.9  # share of rows whose category reads as a number, above which a column is numeric
 PRESENCE = np.array(["absent", "present"], TEXT)
 
 
 def marginals(model: Model, rows: Data, workers: Workers) -> list[Marginal]:
-    """The marginals of all features that can be compared, in the order of the schema.
-
-    Parameters
-    ----------
-    rows : the new rows, encoded.
-    """
+    """The marginals of all features that can be compared, in the order of the schema."""
     by_name: dict[str, Marginal] = {}
     parts = [rows] if model.schema.is_single else rows.parts
     for part, learned, part_rows in zip(model.schema.parts, model.parts, parts, strict=True):
@@ -292,12 +244,10 @@ def _(learned: RowStatistics, both: Both) -> Sequence[Marginal]:
     for k, (name, levels) in enumerate(zip(both.part.names, row_levels, strict=True)):
         feature_counts = np.array([np.bincount(row_codes[:, k], c, len(levels)) for c in counts])
         codes = _codes(levels, X.levels[k], X.codes[:, k])
-        complete = (X.codes < np.array([len(feature_levels) for feature_levels in X.levels])).all(
-            axis=1
-        )
-        results.append(
-            _cells(name, levels, feature_counts, both.missing[:, k], np.where(complete, codes, -1))
-        )
+        missing_codes = np.array([len(feature_levels) for feature_levels in X.levels])
+        complete = (X.codes < missing_codes).all(axis=1)
+        codes = np.where(complete, codes, -1)
+        results.append(_cells(name, levels, feature_counts, both.missing[:, k], codes))
     return results
 
 
@@ -310,12 +260,8 @@ def _(learned: SampleStatistics, both: Both) -> Sequence[Marginal]:
         rows, new = (np.append(mapping, len(levels)) for mapping in mappings)
         code_weights = [(rows[learned.codes[:, k]], count) for count in class_weights]
         code_weights.append((new[X.codes[:, k]], np.ones(len(X.codes))))
-        counts = np.array(
-            [
-                np.bincount(value_codes, count, len(levels) + 1)
-                for value_codes, count in code_weights
-            ]
-        )
+        size = len(levels) + 1
+        counts = np.array([np.bincount(values, count, size) for values, count in code_weights])
         codes = np.append(mappings[1], -1)[X.codes[:, k]].astype(np.int64)
         cells = _cells(name, levels, counts[:, :-1], counts[:, -1], codes)
         results.append(as_texts(cells, name in both.text, both.workers) or cells)
@@ -357,10 +303,8 @@ def _others(levels: Float64, rows: Float64) -> Float64:
     probability that a row has a category of at most two rows, itself included. So the number of
     training rows is an upper bound, whether or not the structure was built from these rows.
 
-    Parameters
-    ----------
-    levels : (k,) training rows of each category with its own count.
-    rows : (C + 1,) rows of the rare categories.
+    `levels`: (k,) training rows of each category with its own count. `rows`: (C + 1,) rows of the
+    rare categories.
     """
     return np.array([rows[:-1].sum() + levels[levels <= RARE].sum(), rows[-1]])
 
@@ -431,17 +375,15 @@ def _by_row(both: Both) -> Float64:
         size = rows.shape[0]
         statistics = both.part.summary.summarise(rows, Batch(np.arange(size), size), SERIAL)
         missing = statistics.tables["missing"].rounded() > 0
-        summands[start : start + size] = np.where(
-            missing, np.nan, statistics.tables["sum"].rounded()
-        )
+        rounded = statistics.tables["sum"].rounded()
+        summands[start : start + size] = np.where(missing, np.nan, rounded)
     return summands
 
 
 # ---- terms of text: number of documents with each ------------------------------------------------
 
 
-OFTEN = 20.0
-"""Number of occurrences in both samples, from which a term's evidence is used."""
+OFTEN = 20.0  # number of occurrences in both samples, from which a term's evidence is used
 
 
 def of_terms(learned: TermStatistics, both: Both) -> list[Terms]:
@@ -450,14 +392,11 @@ def of_terms(learned: TermStatistics, both: Both) -> list[Terms]:
     (name,), learned_terms = both.part.names, learned.vocabulary
     rows, vocabulary = rows_and_vocabulary(X, summary.analysis, summary.buckets, both.workers)
     present = csr_matrix((np.ones(len(rows.data)), rows.indices, rows.indptr), rows.shape)
-    sums = learned.tables["sum"].rounded()[
-        :, : None if learned_terms is None else len(learned_terms)
-    ]
-    positions = (
-        np.arange(rows.shape[1])
-        if learned_terms is None
-        else learned_terms.find(vocabulary).astype(np.int64)
-    )
+    size = None if learned_terms is None else len(learned_terms)
+    sums = learned.tables["sum"].rounded()[:, :size]
+    positions = np.arange(rows.shape[1])
+    if learned_terms is not None:
+        positions = learned_terms.find(vocabulary).astype(np.int64)
     evidence = means = None
     if summary.reference is None:  # with a reference, terms weigh more in new documents
         matrix = summary.matrix(rows, vocabulary)
@@ -486,12 +425,9 @@ def _document_evidence(
 ) -> tuple[Float64, Float64]:
     """(evidence of each document's terms for each class, (m, C); its mean in training, (C, C)).
 
-    Parameters
-    ----------
-    rows : CSR matrix (m, W), the counts of terms.
-    at : (W,) position among the training terms, -1 if a term is new.
-    sums : (C, V) of the training terms.
-    weight : (C,) training rows of each class.
+    `rows`: CSR matrix (m, W), the counts of terms. `at`: (W,) position among the training terms, -1
+    if a term is new. `sums`: (C, V) of the training terms. `weight`: (C,) training rows of each
+    class.
     """
     new_counts = np.zeros((sums.shape[1], 1))
     new_counts[at[at >= 0], 0] = np.asarray(rows.sum(axis=0)).ravel()[at >= 0]
@@ -500,11 +436,9 @@ def _document_evidence(
     theta = (sums + 1.0) / (sums.sum(axis=1, keepdims=True) + max(terms, 1))
     pooled = (sums.sum(axis=0) + classes) / (sums.sum() + classes * max(terms, 1))
     evidence = np.where(frequent, np.log(theta / pooled), 0.0)
-    of_rows = (
-        np.where(at >= 0, evidence[:, np.maximum(at, 0)], 0.0)
-        if terms
-        else np.zeros((classes, len(at)))
-    )
+    of_rows = np.zeros((classes, len(at)))
+    if terms:
+        of_rows = np.where(at >= 0, evidence[:, np.maximum(at, 0)], 0.0)
     means = np.divide(sums @ evidence.T, weight[:, np.newaxis], where=weight[:, np.newaxis] > 0,
                       out=np.zeros((classes, classes)))  # fmt: skip
     freedom = np.where(frequent, sums / (sums + 1.0), 0.0).sum(axis=1)

@@ -9,17 +9,14 @@ from scipy import special, stats
 
 from naively.core.exact import Float64, Int64
 
-EXPECTED = 5.0
-"""Expected rows of a cell in the smaller sample, at least: Cochran's rule."""
+EXPECTED = 5.0  # expected rows of a cell in the smaller sample, at least: Cochran's rule
 LEAST_ROWS = 2 * int(EXPECTED)
 """Rows of the smaller sample, below which no two cells have that many."""
-CELLS = 10
-"""Cells of a numeric feature, at most."""
+CELLS = 10  # cells of a numeric feature, at most
 SKEW = 25.0
 """Rows per squared skewness, above which the mean of a sample counts as normal: Cochran (1977),
 Sampling Techniques, section 2.15."""
-LEAST = 25
-"""Rows needed to estimate a variance."""
+LEAST = 25  # rows needed to estimate a variance
 FAR, TIMES = 5.0, 20.0
 """Standard deviations from the mean, or multiples of the mean, that count as far."""
 
@@ -31,10 +28,8 @@ def cells_of_levels(both: Float64, share: float) -> Int64:
     distributed over the two. Rare categories share a cell with others of about the same frequency,
     so that the test shows if unseen categories replace known ones.
 
-    Parameters
-    ----------
-    both : (k,) rows of each category in both samples.
-    share : share of the rows that are in the smaller sample.
+    `both`: (k,) rows of each category in both samples. `share`: share of the rows that are in the
+    smaller sample.
     """
     minimum = EXPECTED / max(share, 1e-300)
     frequent = both >= minimum
@@ -54,18 +49,15 @@ def cells_of_levels(both: Float64, share: float) -> Int64:
 def cells_of_numbers(order: Float64, both: Float64, share: float) -> Int64:
     """Assign numbers to cells, (k,), with about as many rows of both samples in each.
 
-    Parameters
-    ----------
-    order : (k,) the numbers; values that are NaN have their own cell.
-    both, share : as in `cells_of_levels`.
+    `order`: (k,) the numbers; values that are NaN have their own cell. `both, share`: as in
+    `cells_of_levels`.
     """
     total = both.sum()
     n_cells = int(np.clip(total * share / EXPECTED, 1, CELLS))
     ranks = np.argsort(order, kind="stable")  # NaN is last
     sizes = both[ranks]
-    ranked_cells = np.minimum(
-        n_cells * (2 * np.cumsum(sizes) - sizes) // max(2 * total, 1e-300), n_cells - 1
-    )
+    middle = 2 * np.cumsum(sizes) - sizes
+    ranked_cells = np.minimum(n_cells * middle // max(2 * total, 1e-300), n_cells - 1)
     ranked_cells[np.isnan(order[ranks])] = n_cells
     cells = np.empty(len(order), np.int64)
     cells[ranks] = ranked_cells
@@ -78,9 +70,7 @@ def rows_needed(both: Float64) -> int:
 
     `EXPECTED` rows without the most frequent value are one cell at best.
 
-    Parameters
-    ----------
-    both : (k,) rows of each value in both samples.
+    `both`: (k,) rows of each value in both samples.
     """
     total = float(both.sum())
     others = total - float(both.max(initial=0.0))
@@ -134,11 +124,9 @@ def of_ranks(first: Float64, second: Float64) -> float:
     deviation = abs(float(second @ below) - n * m / 2)
     ties = float((totals * (totals**2 - 1.0)).sum()) / (total * (total - 1.0))
     standard_error = math.sqrt(max(n * m / 12.0 * (total + 1.0 - ties), 0.0))
-    return (
-        math.erfc(max(deviation - 0.5, 0.0) / standard_error / math.sqrt(2.0))
-        if standard_error > 0
-        else math.nan
-    )
+    if not standard_error > 0:
+        return math.nan
+    return math.erfc(max(deviation - 0.5, 0.0) / standard_error / math.sqrt(2.0))
 
 
 def is_normal(values: Float64, n: float) -> bool:
@@ -162,9 +150,7 @@ def of_means(values: Float64, n: float, mean: float, variance: float | None) -> 
     Student's t-test. Of the first sample, the number of rows n, the mean and the variance are
     known; without the variance, that of the second sample is used.
 
-    Parameters
-    ----------
-    values : (m,) of the second sample.
+    `values`: (m,) of the second sample.
     """
     m = len(values)
     if not is_normal(values, n):
@@ -203,9 +189,7 @@ def of_far(values: Float64, n: float, mean: float, variance: float) -> tuple[flo
     numbers are k or more times their mean. Here k is 5, or 20 if the variance is not known. The
     test finds values in another unit.
 
-    Parameters
-    ----------
-    variance : NaN if it is not known; then no value is negative.
+    `variance`: NaN if it is not known; then no value is negative.
     """
     has_variance = not math.isnan(variance)
     bound = 1.0 / FAR**2 if has_variance else 1.0 / TIMES
@@ -224,11 +208,8 @@ def of_words(first: Float64, second: Float64, n: float, m: float, exact: bool) -
     Fisher's exact test. If the numbers of the first sample are upper bounds, such as the word's
     occurrences, only an increase is tested; then p is too large, if anything.
 
-    Parameters
-    ----------
-    first, second : (k,) documents of each sample with the word.
-    n, m : documents of each sample.
-    exact : whether `first` is exact rather than a bound.
+    `first, second`: (k,) documents of each sample with the word. `n, m`: documents of each sample.
+    `exact`: whether `first` is exact rather than a bound.
     """
     first, n, m = np.minimum(np.round(first), round(n)), round(n), round(m)
     p_values = np.ones(len(first))
