@@ -47,12 +47,7 @@ MOST = 1 << 26
 
 @dataclass(frozen=True)
 class Counting:
-    """Count rows as planned; pickled and sent to the workers.
-
-    Attributes
-    ----------
-    plan : Plan
-    """
+    """Count rows as planned; pickled and sent to the workers."""
 
     plan: Plan
 
@@ -65,9 +60,6 @@ class Counting:
 class CountingFiles:
     """Count the rows of files as planned; sent to workers that can read the files.
 
-    Attributes
-    ----------
-    plan : Plan
     shares : the files, split into sources.
     """
 
@@ -77,9 +69,7 @@ class CountingFiles:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
         """Return the statistics of the shares whose numbers are in the batches, as bytes.
 
-        Raises
-        ------
-        TableError : if a file is missing, or cannot be read.
+        Raises TableError if a file is missing, or cannot be read.
         """
         numbers = chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
         files = chain.from_iterable(_read(self.shares[number]) for number in numbers)
@@ -120,9 +110,7 @@ def added(counts: Iterable[bytes]) -> bytes | None:
 def learned(plan: Plan, counts: Iterable[bytes]) -> Model:
     """Return the model of the sum of all statistics.
 
-    Raises
-    ------
-    LearningError : if there are no rows, or no valid labels.
+    Raises LearningError if there are no rows, or no valid labels.
     """
     models = map(_model, counts)
     first_model = next(models, None)
@@ -161,10 +149,8 @@ def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 def check_estimator(estimator: Any) -> None:
     """Raise unless an estimator can be trained on a cluster.
 
-    Raises
-    ------
-    TypeError : if it is no estimator of tables or texts.
-    ValueError : if an option requires several passes over all rows.
+    Raises TypeError if it is no estimator of tables or texts; ValueError if an option requires
+    several passes over all rows.
     """
     if not isinstance(estimator, AutoBayes | NaiveBayes | TextNB):
         raise TypeError(
@@ -179,9 +165,7 @@ def spec_of(
 ) -> TrainingSpec:
     """Return the training specification of an estimator for these features.
 
-    Raises
-    ------
-    ValueError : if it is `TextNB`, and there are several features.
+    Raises ValueError if it is `TextNB`, and there are several features.
     """
     check_estimator(estimator)
     options: ColumnOptions
@@ -208,13 +192,9 @@ def rows_to_look_at(spec: TrainingSpec, features: Sequence[str]) -> int:
 def planned(head: pa.Table, spec: TrainingSpec, like: Any = None) -> Plan:
     """Plan how to count rows that begin with `head`.
 
-    Parameters
-    ----------
-    like : a fitted estimator whose columns and families to reuse, or None.
+    Raises ValueError if the rows are unsuitable for training, or the statistics cannot be sent.
 
-    Raises
-    ------
-    ValueError : if the rows are unsuitable for training, or the statistics cannot be sent.
+    like : a fitted estimator whose columns and families to reuse, or None.
     """
     counting_plan = learning.plan([head], spec, _structure(like))
     to_bytes(Saved(counting_plan.blank))  # raises for functions, which cannot be sent

@@ -25,8 +25,6 @@ FAN = 8
 def summed(frame: Any, count: Count, add: Add) -> list[bytes]:
     """Return the sum over all partitions, in a list; empty if no partition has rows.
 
-    Parameters
-    ----------
     frame : collection of frames, with `to_delayed`.
     count : from the batches of a partition to bytes; None if it has no rows.
     add : from such bytes to the bytes of their sum.
@@ -126,8 +124,6 @@ def fit(
 def predict(model: Any, ddf: Any) -> Any:
     """Predict labels with a fitted estimator, as a Dask Series with the index of the rows.
 
-    Parameters
-    ----------
     model : fitted AutoBayes, NaiveBayes or TextNB.
     ddf : Dask DataFrame; for `TextNB` a Dask Series of documents.
     """

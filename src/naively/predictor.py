@@ -44,8 +44,6 @@ class NoColumnsError(ValueError):
 class Compared(NamedTuple):
     """Predictions of the labelled rows of a batch.
 
-    Attributes
-    ----------
     truth : (n,) position of each label among the classes of the model; -1 for an unknown label.
     log_proba : (n, C) log P(c | x), in nats.
     unlabelled : number of rows without a label, which are skipped.
@@ -61,8 +59,6 @@ class Compared(NamedTuple):
 class Predictor:
     """Predict rows of tables with a posterior; several threads may use it at once.
 
-    Parameters
-    ----------
     posterior : posterior of a model of a table.
     target : the label column, which is neither absent nor unknown.
     source : name of the rows in issues, such as ``X`` or a file.
@@ -210,8 +206,6 @@ def counting_rows(
 ) -> Iterator[RowsBefore]:
     """Number the rows of errors from the start of a stream, and name their columns.
 
-    Parameters
-    ----------
     names : of the features, if they have any.
     before : rows before the first batch.
     source : name of the rows in messages.

@@ -35,8 +35,6 @@ class ExactArray:
     zeros needs no limbs. Counts take one limb, sums of float64 two or three, their squares about
     five, for any number of terms.
 
-    Parameters
-    ----------
     limbs : (*s, L) int64 array
         All but the last limb of a cell are digits in [0, 2**32); the last one carries the sign
         and is in [-2**61, 2**61).
@@ -299,8 +297,6 @@ class ExactArray:
     def below_zero(self, scale: ExactArray) -> bool:
         """Return whether any number is negative by more than the rounding error of decay.
 
-        Parameters
-        ----------
         scale : sums that the rounding error is relative to.
         """
         if not self.any_negative():

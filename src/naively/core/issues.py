@@ -16,9 +16,6 @@ MOST_WEIGHT = 1e200
 class Invalid:
     """Values that are invalid for a column's family, and count as missing.
 
-    Attributes
-    ----------
-    count : int
     example : one of them.
     kind : type of the column; empty for that of its family.
     """
@@ -58,8 +55,6 @@ def less_invalid(
 class Issue:
     """An issue of the rows to report to the user.
 
-    Attributes
-    ----------
     kind : absent (features missing from the rows), unknown (columns that are no features), invalid
         (values that count as missing), retyped (columns that new rows turned into categorical
         ones), model (the model as a whole), or rows (without an estimate, or with unseen
@@ -92,11 +87,7 @@ FEW = 10
 class Categories:
     """The values of a column in some rows, compared with the categories of a model.
 
-    Attributes
-    ----------
-    values : number of values.
     recognised : whether any of them is a category of the model.
-    example : one of the values.
     model_categories : some categories of the model.
     """
 
@@ -110,8 +101,6 @@ class Categories:
 class Remarks:
     """Remarks about rows; several threads may add to them.
 
-    Attributes
-    ----------
     few : least number of rows to report that no category of a column is known.
     impossible : numbers of rows that have probability 0 in every class.
     recognised : features with at least one category of the model.

@@ -100,9 +100,7 @@ def check_ends(labels: Iterable[Label]) -> None:
 def merge_labels(a: Labels, b: Labels) -> Labels:
     """Return the sorted union of two sorted sets of labels.
 
-    Raises
-    ------
-    ValueError : if their types differ: text and numbers cannot be sorted together.
+    Raises ValueError if their types differ: text and numbers cannot be sorted together.
     """
     if len(a) == 0:
         return b
@@ -134,8 +132,6 @@ LEAST, MOST = -(2**63) + 1, 2**63 - 1
 class LabelSets(NamedTuple):
     """The labels of rows, any number per row.
 
-    Attributes
-    ----------
     labels : (L,) distinct labels, sorted.
     codes : (m,) positions of the labels, row after row; sorted and distinct within a row.
     starts : (n + 1,) start of each row in `codes`, and the end of the last.
@@ -176,14 +172,10 @@ class LabelSets(NamedTuple):
     def of_lists(cls, rows: Iterable[Collection[Label]], called: str = "row") -> Self:
         """Return the label sets of lists; repeated labels count once, empty text is ignored.
 
-        Parameters
-        ----------
+        Raises ValueError, which names the row with an invalid label.
+
         rows : the labels of each row, text or whole numbers.
         called : name of a row in messages.
-
-        Raises
-        ------
-        ValueError : names the row with an invalid label.
         """
         kinds: dict[type, int] = {}
         label_sets: list[set[Any]] = []

@@ -159,8 +159,6 @@ def html_text(
 ) -> str:
     """Make HTML of a text with its words marked.
 
-    Parameters
-    ----------
     strongest : log-odds of the full colour; by default the largest.
     flip : whether to exchange the two colours.
     """

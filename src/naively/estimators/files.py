@@ -35,9 +35,7 @@ def load(path: str | PathLike[str]) -> Any:
 def fitted(saved: Saved, path: str) -> Any:
     """Make the fitted estimator of the contents of a file; `path` is its name in errors.
 
-    Raises
-    ------
-    ModelFileError : if the contents are not those of an estimator.
+    Raises ModelFileError if the contents are not those of an estimator.
     """
     model = saved.model
     if saved.estimator not in ESTIMATORS:

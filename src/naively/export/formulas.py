@@ -43,11 +43,8 @@ def model_of(estimator: Any) -> Model:
 def formula_of(model: Model) -> tuple[Posterior, Formula]:
     """Return (the posterior, the scores of its classes), with log π_c in the base of the scores.
 
-    Columns without evidence yet are omitted, as in predictions.
-
-    Raises
-    ------
-    NotExportableError : if a column is not supported, with its name and the reason.
+    Columns without evidence yet are omitted, as in predictions. Raises NotExportableError if a
+    column is not supported, with its name and the reason.
     """
     if not len(model.classes):
         raise NotExportableError("the model has no class")

@@ -68,9 +68,7 @@ def js_name(label: Any) -> str:
 def numbers_of(model: Model) -> Json:
     """Return the numbers that `predict.js` uses, as JSON values.
 
-    Raises
-    ------
-    NotExportableError : see `to_js`.
+    Raises NotExportableError: see `to_js`.
     """
     posterior, formula = formula_of(model)
     if not np.isfinite(posterior.log_prior).all():

@@ -142,10 +142,7 @@ def part_of_dates(graph: Graph, moments: str, part: int) -> str:
     Days and months are computed as in Howard Hinnant's `civil_from_days`, with years that begin in
     March.
 
-    Parameters
-    ----------
     moments : seconds since 1970, (N,) float64.
-    part : of the dates.
     """
 
     def over(a: str, n: int) -> str:
@@ -206,8 +203,6 @@ CODES = 2.0**53
 class Inputs:
     """The input rows of a graph: numbers side by side, (N, d), and possibly text.
 
-    Attributes
-    ----------
     columns : the names of the inputs.
     first : one of the inputs, with the number of rows of all.
     refused : tensors of 0.0, or an error of the runtime if rows are invalid.

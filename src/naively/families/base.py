@@ -28,8 +28,6 @@ from naively.statistics.base import Arrays, Data, Statistics, Summary
 class Section:
     """A description of the columns of one family, as it is printed.
 
-    Attributes
-    ----------
     meaning : str, what the numbers are; ``p`` is a fraction here and in % when printed.
     signs : str, the separator between two numbers of a class.
     rows : dict of column name to a list of (label, {number's name: (C,) values}).
@@ -46,8 +44,6 @@ class Section:
 class ClassNumbers:
     """A few numbers for each class and feature, such as means and deviations.
 
-    Attributes
-    ----------
     meaning, signs : as in `Section`.
     values : (C, d) numbers by name.
     pictured : their names as captions, where the numbers of pixels are shown as images.
@@ -71,8 +67,6 @@ class ClassNumbers:
 class Listed:
     """Estimated numbers of one kind, of each class.
 
-    Attributes
-    ----------
     name : the kind, such as ``mean`` or ``p``.
     features : (R,) the index of each number's feature; None for numbers of all features together.
     levels : (R,) the category, range or term of each; None for numbers of a feature as a whole.
@@ -91,8 +85,6 @@ class Listed:
 class Events:
     """Events that a family counts, such as terms or categories, and their counts in each class.
 
-    Attributes
-    ----------
     names : (V,) terms, categories or features.
     counts : (C, V), how often each event occurred.
     totals : (C, 1) or (C, V), the number of trials.
@@ -130,9 +122,6 @@ class Events:
 class Evidence:
     """The evidence of one or several columns, and its weight.
 
-    Attributes
-    ----------
-    names : of the columns.
     kind : of the evidence: "4 categories", "33 bins", "Gaussian, shared".
     weight : the factor of the evidence.
     importance : mean distance of the contribution to the log-odds from its mean, in nats: see
@@ -152,8 +141,6 @@ def mean_contribution(added: Float64, share: Float64, prior: Float64) -> float:
     mean over the classes, weighted by π, of the same for the log-odds of each class against the
     others: (added_c - Σ_k π_k added_k) / (1 - π_c), where the others are weighted by π.
 
-    Parameters
-    ----------
     added : (C, n) added to the scores of rows, in nats.
     share : (n,) the weight of each row; the sum is 1.
     prior : (C,) π, the share of each class.
@@ -167,8 +154,6 @@ def mean_contribution(added: Float64, share: Float64, prior: Float64) -> float:
 class Evidences:
     """All evidence of a model.
 
-    Attributes
-    ----------
     blocks : sorted by importance, the largest first.
     columns : the importance of each column, alone and in interactions, which are divided among
         their columns as in explanations; None if no training rows are stored.
@@ -215,9 +200,6 @@ class FeatureError(ValueError):
 class SingularCovarianceError(FeatureError):
     """A covariance matrix that is not positive definite.
 
-    Attributes
-    ----------
-    feature : int
     problem : str, a clause about the feature.
     code : int, the class; None if all classes share the matrix.
     advice : str, how to avoid the error.
@@ -353,11 +335,8 @@ class Parameters(ABC):
     def linear(self) -> tuple[Float64, Float64]:
         """Return (w, b), (C, D) and (C,): log p(x | c) = w_c . x + b_c up to a term in x alone.
 
-        x is a row of `linear_rows`: by default the row itself, with D = d.
-
-        Raises
-        ------
-        ValueError : if the model is not linear in x, with the reason.
+        x is a row of `linear_rows`: by default the row itself, with D = d. Raises ValueError if the
+        model is not linear in x, with the reason.
         """
         raise ValueError(self.not_linear)
 

@@ -32,15 +32,10 @@ class WeightCache:
     columns have few different weights, which stay in the processor's cache. Several threads may
     score at once.
 
-    Parameters
-    ----------
     inner : parameters whose weights depend on the sums of a column alone, are finite, and
         contribute nothing for a value of 0.
     sums : (C, d) ExactArray
     zero_is_unknown : whether columns whose sums are all 0 count as unknown, with weight 0.
-
-    Attributes
-    ----------
     weight : (d, C, padded) the distinct weights, in the first rows.
     """
 

@@ -34,8 +34,6 @@ class Inferred(Family[CandidateStatistics, Any]):
 
     It estimates nothing: a model of such columns is read as a model with a family for each column.
 
-    Parameters
-    ----------
     alpha, unseen : of categories, booleans and terms; alpha may be a dict by column, of numbers or
         of the dicts that `Categorical` takes.
     numeric : Family of the numeric columns; None to choose by the default rule.
@@ -102,12 +100,7 @@ DOWN = 2.0 ** -np.arange(100.0, 1100.0, 100.0)
 class Product(Family[BlockStatistics, "ProductParameters"]):
     """Independent families over blocks of columns; their log-probabilities add up.
 
-    Parameters
-    ----------
-    families : tuple of Family, one a block.
     places : tuple of BlockPlace, the position of each block's columns.
-    summary : Summaries, of the families.
-    n_features : int
     """
 
     families: tuple[AnyFamily, ...]
@@ -200,14 +193,7 @@ def _blamed(features: Int64) -> Iterator[None]:
 
 
 class ProductParameters(Parameters):
-    """The parameters of each block.
-
-    Attributes
-    ----------
-    parts : list of Parameters
-    places : the position of each block's columns.
-    n_features : int
-    """
+    """The parameters of each block."""
 
     def __init__(
         self, parts: list[Parameters], places: tuple[BlockPlace, ...], n_features: int

@@ -34,10 +34,8 @@ def check_type(name: str, kind: pa.DataType) -> None:
 def checked(rows: Rows) -> Rows:
     """Validate the types and buffers of rows, and return the rows.
 
-    Raises
-    ------
-    UnreadableTypeError : if a type cannot be read.
-    pyarrow.ArrowInvalid : if a buffer is damaged.
+    Raises UnreadableTypeError if a type cannot be read; pyarrow.ArrowInvalid if a buffer is
+    damaged.
     """
     for field in rows.schema:
         check_type(field.name, field.type)

@@ -22,16 +22,13 @@ SECRET = re.compile(r"//[^/@]*?:([^/]*)@|[?&]password=([^&]*)")
 def queried(sql: str, database: str) -> Source:
     """Run a query, and return its rows as a source of batches, which can be read once.
 
-    Parameters
-    ----------
+    Raises TableError if the database cannot be opened or refuses the query; the message is one
+    line.
+
     sql : one query. Files of DuckDB and SQLite are opened read-only; changes in PostgreSQL are
         rolled back.
     database : "postgresql://user@host/name", "duckdb:FILE" or "sqlite:FILE"; "duckdb:" alone has no
         tables, but can query files.
-
-    Raises
-    ------
-    TableError : if the database cannot be opened or refuses the query; the message is one line.
     """
     part = _Query(sql, database)
     return Source(part.names, None, _parts=[part])

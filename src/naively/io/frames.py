@@ -61,8 +61,6 @@ BEGUN: WeakSet[Any] = WeakSet()
 class ArrowStream(Part):
     """Batches of another library, read on demand.
 
-    Parameters
-    ----------
     name : name for messages.
     begin : a function that returns an iterator over all batches, which is closed if it has `close`.
     names : names of the columns; None to begin at once, and take them from the batches' schema.
@@ -113,11 +111,8 @@ def arrow_stream(X: Any) -> ArrowStream | None:
 
     Streams are a `pyarrow.RecordBatchReader`, a `pyarrow.dataset.Dataset` or `Scanner`, a polars
     LazyFrame, a DuckDB relation or result, an ADBC cursor, and any object with
-    ``__arrow_c_stream__`` and without a length.
-
-    Raises
-    ------
-    TableError : if it was read before and cannot be read again, or columns have the same name.
+    ``__arrow_c_stream__`` and without a length. Raises TableError if it was read before and cannot
+    be read again, or columns have the same name.
     """
     manner = _manner(X)
     if manner is None:
@@ -240,12 +235,7 @@ ONE_ROW = "one row give a frame of one row, as frame.iloc[[0]], or a list with i
 
 @dataclass(frozen=True)
 class SparseTable:
-    """A sparse matrix with the interface of a table.
-
-    Attributes
-    ----------
-    matrix : CSR matrix.
-    """
+    """A sparse matrix with the interface of a table."""
 
     matrix: Any
 

@@ -103,11 +103,8 @@ class Raw(io.RawIOBase):
 class Stream:
     """The decompressed bytes of an input.
 
-    Attributes
-    ----------
     live : whether `some` returns available bytes at once, rather than wait for a full block.
     ended : whether the end was reached.
-    closed : whether the stream was closed.
     """
 
     def __init__(self, name: str, file: Any, owned: bool, live: bool = False) -> None:
@@ -365,8 +362,6 @@ Begun = TypeVar("Begun")
 class Options:
     """Options for reading a part.
 
-    Attributes
-    ----------
     missing : spellings of a missing value.
     delimiter : delimiter of the fields; None to detect it.
     document : name of the column of documents, if the input may be lines of text instead of a
@@ -387,8 +382,6 @@ class Options:
 class Part(ABC):
     """Rows of a table from one source: a file, several documents, or a stream.
 
-    Attributes
-    ----------
     name : name for messages.
     size : total number of bytes; None if unknown.
     names : names of all columns, in order.
@@ -488,8 +481,6 @@ class LineBlock(NamedTuple):
 class LinesPart(FilePart[Iterator[LineBlock | None]]):
     """A file of text rows, read in blocks; `_begin` returns the iterator of blocks.
 
-    Attributes
-    ----------
     newline : the byte that ends a line.
     """
 
@@ -505,8 +496,6 @@ class LinesPart(FilePart[Iterator[LineBlock | None]]):
     def _blocks(self, stream: Stream, line: int) -> Iterator[LineBlock | None]:
         """Yield blocks of whole rows that are not blank; None before waiting for a live stream.
 
-        Parameters
-        ----------
         stream : a stream at the start of a row.
         line : the line of the file where this row starts.
         """

@@ -39,8 +39,6 @@ LOOKED_AT, NEARLY = 50, 0.9
 class Place:
     """A file, standard input, or a folder of documents, one per file.
 
-    Attributes
-    ----------
     path : the file, or the folder of the documents; None for standard input.
     label : label of the rows, used if they are documents and there are several places.
     documents : (label, file) of each document; None if the rows are in one file.
@@ -74,18 +72,13 @@ def listed(
 ) -> tuple[list[Place], bool]:
     """Return (places of a path, in order; whether their documents have labels).
 
-    Parameters
-    ----------
+    Raises TableError if there is nothing to read; FileNotFoundError if there is no such file.
+
     path : a file, a pattern, a folder, "-" for standard input, or a list of these.
     format : one of the values of FORMATS; None to detect it.
     kind : kind of documents, "text" or "mail"; None to detect it.
     classes : known classes of texts. Files in a folder with the name of a class are documents of
         it, unless a file is a table or has the name of a class.
-
-    Raises
-    ------
-    TableError : if there is nothing to read.
-    FileNotFoundError : if there is no such file.
     """
     places = list(_places(path, format, kind if format is None else format, classes))
     labelled = len({place.path for place in places}) > 1 or any(entry.classes for entry in places)

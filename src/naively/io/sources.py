@@ -189,8 +189,6 @@ READERS: dict[str, type[FilePart[Any]]] = {
 class Source:
     """A table in files, standard input or a stream, read in batches.
 
-    Attributes
-    ----------
     names : names of the columns, in order.
     size : total number of bytes; None if unknown, as for standard input.
     texts : names of the columns of documents; empty for an ordinary table.
@@ -244,14 +242,10 @@ class Source:
     def shares(self, most: int, columns: Sequence[str] | None = None) -> list[Source]:
         """Split the files into sources for other processes that can open the files.
 
-        Parameters
-        ----------
+        Raises TableError if a part is not a table in a file that can be opened again.
+
         most : maximum number of sources; each has at least one file.
         columns : the columns to read; None for those of this source.
-
-        Raises
-        ------
-        TableError : if a part is not a table in a file that can be opened again.
         """
         for part in self._parts:
             if not isinstance(part, FilePart) or isinstance(part, DocumentPart):
@@ -298,10 +292,10 @@ def open_source(
     Documents are the lines of a text file (column ``text``), the files in subfolders of a folder
     (``label``, the name of the subfolder, and ``text``), or mails: .eml files, mbox files and
     Maildirs (``from``, ``to``, ``subject``, ``body``). If they come from several places, a first
-    column ``label`` names the place: spam for spam.txt, spam.mbox and spam/1.eml.
+    column ``label`` names the place: spam for spam.txt, spam.mbox and spam/1.eml. Raises TableError
+    if a file is not a table, or its columns differ from those of the first; FileNotFoundError if
+    there is no such file.
 
-    Parameters
-    ----------
     path : a file, "-" for standard input, a pattern such as "data/*.csv", a folder, or a list of
         these. Several files must have the same columns.
     missing : spellings of a missing value in text.
@@ -318,11 +312,6 @@ def open_source(
     named : whether documents in files of their own get a first column ``file``.
     live : whether to read rows of a pipe as they arrive. Else blocks have a fixed size, so that
         held-out rows do not depend on the timing of the pipe.
-
-    Raises
-    ------
-    TableError : if a file is not a table, or its columns differ from those of the first.
-    FileNotFoundError : if there is no such file.
     """
     if format is not None and format.lower() not in FORMATS:
         formats = ", ".join(dict.fromkeys(FORMATS.values()))
@@ -494,9 +483,7 @@ def scan(source: Any, *, format: str | None = None, columns: Sequence[str] | Non
 def streamed(X: Any) -> Source | None:
     """Return a source that reads X in batches if X is a stream; None for rows in memory.
 
-    Raises
-    ------
-    ValueError : if the stream was read before and cannot be read again.
+    Raises ValueError if the stream was read before and cannot be read again.
     """
     if isinstance(X, np.ndarray | list):  # fast path for single rows
         return None

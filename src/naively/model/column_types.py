@@ -164,8 +164,6 @@ Decided = tuple[AnyFamily | None, Why]
 class Column:
     """The values of a column.
 
-    Attributes
-    ----------
     numbers, texts : the distinct values, or a sample of them.
     numbers_met, texts_met : the total weight of each.
     number_shift, text_shift : 0 if all are stored; else they are a sample of about 1 in 2**shift.
@@ -370,9 +368,7 @@ Source = tuple[Counted, Any]
 def typed(schema: Schema, sums: Statistics, class_weight: ExactArray) -> tuple[Schema, Statistics]:
     """Return the schema with an inferred family for each column, and the statistics of these.
 
-    Raises
-    ------
-    NoColumnError : if all columns are left out.
+    Raises NoColumnError if all columns are left out.
     """
     if schema.open is None:
         return schema, sums
@@ -385,9 +381,7 @@ def typed(schema: Schema, sums: Statistics, class_weight: ExactArray) -> tuple[S
 def with_types(schema: Schema, sums: Statistics) -> Schema:
     """Return the schema with a family for each column, inferred from its values.
 
-    Raises
-    ------
-    NoColumnError : if all columns are left out.
+    Raises NoColumnError if all columns are left out.
     """
     if schema.open is None:
         return schema
@@ -418,9 +412,7 @@ def with_types(schema: Schema, sums: Statistics) -> Schema:
 def gathered(part: Counted, sources: Sequence[Source], class_weight: ExactArray) -> Statistics:
     """Return the statistics of some columns, gathered from sources; new columns have no values.
 
-    Raises
-    ------
-    ValueError : if a column was counted in another way, and not all its values are stored.
+    Raises ValueError if a column was counted in another way, and not all its values are stored.
     """
     (classes,) = class_weight.shape
     all_classes, size = np.arange(classes), len(part.names)

@@ -22,8 +22,6 @@ OPEN = -1
 class DecisionRule:
     """Decide on labels by probabilities, costs and thresholds.
 
-    Attributes
-    ----------
     costs : (C, C) cost of each predicted class (column) for each actual class (row); None if all
         errors cost the same.
     unsure : abstention threshold: least P(c | x) of the most probable class for a row to get a
@@ -40,9 +38,7 @@ class DecisionRule:
     def of(cls, costs: Any, unsure: Any, classes: Labels) -> Self:
         """Return the rule for costs and an abstention threshold: see `cost_matrix`.
 
-        Raises
-        ------
-        ValueError : saying what is wrong with the costs, or with `unsure`.
+        Raises ValueError if the costs or `unsure` are invalid.
         """
         if unsure is not None and not (
             isinstance(unsure, int | float | np.floating) and 0 < unsure <= 1
@@ -56,8 +52,6 @@ class DecisionRule:
     def codes(self, proba: Float64, likeliest: Int64) -> Int64:
         """Return the position of each row's class, or `OPEN`.
 
-        Parameters
-        ----------
         proba : (n, C) P(c | x).
         likeliest : (n,) positions of the most probable classes.
         """
@@ -145,15 +139,11 @@ def expected_costs(proba: Float64, costs: Float64) -> Float64:
 def cost_matrix(costs: Any, classes: Labels) -> Float64:
     """Return costs as a matrix, (C, C): actual classes as rows, predicted ones as columns.
 
-    Parameters
-    ----------
+    Raises ValueError if the costs are invalid.
+
     costs : (C, C) numbers in the order of the classes; or a dict {(true, predicted): cost}, where
         omitted pairs cost 0.
     classes : (C,) labels.
-
-    Raises
-    ------
-    ValueError : saying what is wrong with the costs.
     """
     labels = classes.tolist()
     if isinstance(costs, Mapping):

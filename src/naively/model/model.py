@@ -53,9 +53,6 @@ GROWTH = 0.1
 class Structure:
     """The structure of a model, and the data that it was selected on.
 
-    Attributes
-    ----------
-    chosen : what `Parameters.structure` returned.
     weight : total weight of the rows it was selected on.
     classes, names : the classes and columns of these rows.
     """
@@ -100,8 +97,6 @@ class Model:
     lock protects the statistics while they change and while parameters are estimated from them. A
     `Posterior` needs no lock, since nothing that it refers to changes.
 
-    Attributes
-    ----------
     counted, prior : the columns with the summaries that are counted over them; the class prior.
     classes : (C,) class labels, sorted.
     class_weight : ExactArray (C,), total weight of the rows of each class.
@@ -109,7 +104,6 @@ class Model:
     declared : labels that were declared before any of their rows was seen, sorted.
     rows, unlabelled : int, number of training rows, and of rows skipped because they have no label.
     unread : values that could not be read, by column.
-    target : name of the label column, if there is one.
     skipped : how a missing label was spelled in a skipped row; empty if none was.
     untyped : whether the labels are text of a file that may stand for numbers: see
         `naively.tables.targets`.
@@ -239,11 +233,8 @@ class Model:
     ) -> Model:  # fmt: skip
         """Return a model of the same kind, trained on these rows alone, without rows of weight 0.
 
-        `y` holds one label per row, or is what `encode_labels` returns.
-
-        Raises
-        ------
-        ValueError : names the row and the column of a value that is invalid for the family.
+        `y` holds one label per row, or is what `encode_labels` returns. Raises ValueError, which
+        names the row and the column of a value that is invalid for the family.
         """
         rows = None
         if weights is not None and not weights.all() and not isinstance(y, tuple):
@@ -294,9 +285,8 @@ class Model:
     def forget(self, other: Model) -> None:
         """Subtract the statistics of another model in place; drop classes left without rows.
 
-        Raises
-        ------
-        ValueError : if the sums show that self was not trained on these rows; self is unchanged.
+        Raises ValueError if the sums show that self was not trained on these rows; self is
+        unchanged.
         """
         with self.lock:
             other = self._alike(other)
@@ -326,9 +316,7 @@ class Model:
     def under(self, schema: Schema) -> Model:
         """Return the model under another schema of these columns; new columns have no values.
 
-        Raises
-        ------
-        ValueError : if a column was counted in another way, and not all its values are stored.
+        Raises ValueError if a column was counted in another way, and not all its values are stored.
         """
         if [summary_part.names for summary_part in schema.parts] == [
             summary_part.names for summary_part in self.counted.parts
@@ -569,8 +557,6 @@ class Model:
     def restore(self, kept: Arrays, weight: float | None = None) -> None:
         """Restore the estimate from its stored part; ValueError if it does not fit these sums.
 
-        Parameters
-        ----------
         weight : total weight of the rows its structure was selected on; None for all.
         """
         if not kept:

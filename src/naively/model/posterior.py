@@ -80,11 +80,7 @@ class Posterior:
 
     Immutable, and therefore safe to use on any thread while the model is trained on.
 
-    Attributes
-    ----------
-    schema : Schema
     classes : (C,) labels, sorted.
-    parameters : Parameters of its families.
     class_prior : (C,) π_c.
     log_prior : (C,) log π_c; -inf for a class without rows.
     remarks : collects remarks about the rows; None to collect none. See `remarking`.
@@ -233,9 +229,7 @@ class Posterior:
     def score_samples(self, X: Data, workers: Workers | None = None) -> Float64:
         """Return log p(x_i), (n,), in nats: the log density or log probability of the row.
 
-        Raises
-        ------
-        ValueError : if the family's scores are no density.
+        Raises ValueError if the family's scores are no density.
         """
         self._refuse_no_density()
         out = np.empty(X.shape[0])
@@ -251,9 +245,7 @@ class Posterior:
     def log_likelihood(self, X: Data, workers: Workers | None = None) -> Float64:
         """Return log p(x_i | c), (n, C), in nats, including the terms in x alone.
 
-        Raises
-        ------
-        ValueError : if the family's scores are no density.
+        Raises ValueError if the family's scores are no density.
         """
         self._refuse_no_density()
         without_prior = replace(self, log_prior=np.zeros_like(self.log_prior))
@@ -329,9 +321,7 @@ class Posterior:
     def linear(self) -> tuple[Float64, Float64]:
         """Return (w, b), (C, d) and (C,): log P(c | x) = w_c . x + b_c up to a term in x alone.
 
-        Raises
-        ------
-        ValueError : if the model is not linear in x, with the reason.
+        Raises ValueError if the model is not linear in x, with the reason.
         """
         weight, bias = self.parameters.linear()
         return weight, bias + self.log_prior
@@ -355,16 +345,10 @@ class Posterior:
     ) -> tuple[Any, Labels]:
         """Draw N rows and their labels from the model: a class from the prior, then its row.
 
-        Parameters
-        ----------
-        n : int
-        generator : source of random numbers.
+        Raises ValueError if the label is not a class, or if rows of the family have no length.
+
         label : class of all rows; None to draw each from the prior.
         length : number of events (such as words) in each row; None for 100.
-
-        Raises
-        ------
-        ValueError : if the label is not a class, or if rows of the family have no length.
         """
         if length is not None:
             self._check_length(length)

@@ -29,8 +29,6 @@ ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
 class Prior:
     """The class prior π_c.
 
-    Parameters
-    ----------
     given : "empirical", "uniform", probabilities or dict
         Probabilities in the order of the classes, or by class. A dict may omit one class, which
         gets the remaining probability.
@@ -90,9 +88,7 @@ class Prior:
     def estimate(self, class_weight: ExactArray, classes: Labels) -> Float64:
         """Return π_c, (C,), summing to 1.
 
-        Raises
-        ------
-        ValueError : if the given numbers do not match these classes.
+        Raises ValueError if the given numbers do not match these classes.
         """
         size = len(classes)
         if not isinstance(self.given, str):
@@ -132,14 +128,10 @@ class Prior:
     def restricted(self, classes: Labels, positions: Int64) -> Prior:
         """Return the prior restricted to some classes, renormalised.
 
-        Parameters
-        ----------
+        Raises ValueError if all of these have probability 0.
+
         classes : (C,) the labels that the given numbers refer to.
         positions : positions of the remaining classes.
-
-        Raises
-        ------
-        ValueError : if all of these have probability 0.
         """
         if not isinstance(self.given, str):
             values = self.estimate(ExactArray.zeros((len(classes),)), classes)[positions]
@@ -228,16 +220,10 @@ def adapted(log_odds: Float64, prior: Float64) -> Float64:
     Expectation maximisation after Saerens, Latinne & Decaestecker (2002), "Adjusting the outputs of
     a classifier to new a priori probabilities". A round multiplies π_c by the mean over the rows of
     P(c | x) / π_c. As log is concave, Σ_i log p(x_i) / n can rise by at most the largest of these
-    means minus 1, which is the stopping criterion.
+    means minus 1, which is the stopping criterion. Raises ValueError if there are no rows.
 
-    Parameters
-    ----------
     log_odds : (n, C) log (P(c | x) / π_c).
     prior : (C,) initial π_c; a class of probability 0 keeps it.
-
-    Raises
-    ------
-    ValueError : if there are no rows.
     """
     if not len(log_odds):
         raise ValueError("there are no rows to adapt the prior to")

@@ -35,8 +35,6 @@ ColumnType = Literal["categorical", "numeric"]
 class Why:
     """Why a column has its family, or is left out.
 
-    Attributes
-    ----------
     text : the reason as printed.
     kind : the reason for programs; "rule" if none of them needs it.
     """
@@ -83,13 +81,7 @@ class ColumnNumbers(Sequence[str]):
 
 @dataclass(frozen=True)
 class Block:
-    """Columns that share one family.
-
-    Attributes
-    ----------
-    family : Family
-    names : of the columns.
-    """
+    """Columns that share one family."""
 
     family: AnyFamily
     names: Sequence[str]
@@ -104,13 +96,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Counted:
-    """Columns that share one summary.
-
-    Attributes
-    ----------
-    summary : Summary
-    names : of the columns.
-    """
+    """Columns that share one summary."""
 
     summary: Any
     names: Sequence[str]
@@ -120,8 +106,6 @@ class Counted:
 class Schema:
     """The columns of a model.
 
-    Attributes
-    ----------
     blocks : tuple of Block. A column may be in several.
     reasons : the `Why` of each column, in the order of the table; None for an array.
     missing : spellings of a missing value in text.

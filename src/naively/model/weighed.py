@@ -21,8 +21,6 @@ from naively.model.posterior import Posterior
 class Weights(SharedEvents):
     """The weight of each term in the score of each class, and its counts.
 
-    Attributes
-    ----------
     slopes : (C, V)
     """
 
@@ -51,8 +49,6 @@ class Weights(SharedEvents):
 class Weighed(Model):
     """Counts of documents, scored by the weights of `naively.NBSVM`.
 
-    Attributes
-    ----------
     slopes : (C, V) nats that a term adds to the score of each class.
     bias : (C,) nats, in place of the log prior.
     """
@@ -64,16 +60,11 @@ class Weighed(Model):
     def of(cls, counts: Model, coef: Float64, intercept: Float64, scale: float) -> Self:
         """Return the model of a decision function coef · x + intercept, scaled to nats.
 
-        Parameters
-        ----------
-        counts : Model of documents.
+        Raises ValueError if the shapes do not match, or the scale is not positive.
+
         coef : (1, V) for two classes, of the second against the first; else (C, V).
         intercept : (1,) or (C,)
         scale : log-odds, in nats, per unit of the decision function.
-
-        Raises
-        ------
-        ValueError : if the shapes do not match, or the scale is not positive.
         """
         parameters: Any = counts.posterior().parameters
         classes, terms = parameters.total.shape

@@ -69,9 +69,7 @@ def estimator_of(content: bytes) -> Any:
 def label_type(labels: Labels) -> Any:
     """Return the Spark type of predictions: string, boolean, or double for all numbers.
 
-    Raises
-    ------
-    ValueError : if a double cannot represent a label exactly.
+    Raises ValueError if a double cannot represent a label exactly.
     """
     if are_text(labels):
         return types.StringType()
@@ -91,10 +89,7 @@ def label_type(labels: Labels) -> Any:
 class Answering:
     """Function that adds predictions and the like to the batches of a partition, on an executor.
 
-    Attributes
-    ----------
     content : the fitted estimator as bytes.
-    columns : its features.
     prediction, probability, explanation : names of the new columns, or None.
     """
 

@@ -34,9 +34,6 @@ WIDEST = 4096
 class Columns:
     """Feature columns of a frame.
 
-    Attributes
-    ----------
-    names : names of the columns.
     vectors : number of entries of each vector column, by name.
     """
 
@@ -56,11 +53,8 @@ class Columns:
     def unpacked(self, batch: pa.Table | pa.RecordBatch) -> pa.Table | pa.RecordBatch:
         """Replace the vectors of a batch or table by columns of numbers, and convert times to UTC.
 
-        So results do not depend on the time zone of the session.
-
-        Raises
-        ------
-        ValueError : if a vector does not have the number of entries in `vectors`.
+        So results do not depend on the time zone of the session. Raises ValueError if a vector does
+        not have the number of entries in `vectors`.
         """
         arrays: list[pa.Array] = []
         names: list[str] = []
@@ -90,9 +84,7 @@ def learnable(
 ) -> Columns:
     """Return the feature columns of a frame; by default all but the target and the weight.
 
-    Raises
-    ------
-    ValueError : if a column does not exist or is nested, or the target is among the features.
+    Raises ValueError if a column does not exist or is nested, or the target is among the features.
     """
     for name in filter(None, (target, weight, *(features or ()))):
         if name not in frame.columns:
@@ -116,13 +108,9 @@ def learnable(
 def taken(frame: DataFrame, names: Sequence[str], widths: dict[str, int] | None = None) -> Columns:
     """Check these columns of a frame.
 
-    Parameters
-    ----------
-    widths : number of entries of vectors, by column; None to take that of the first vector.
+    Raises ValueError if a column is nested, or a vector too long.
 
-    Raises
-    ------
-    ValueError : if a column is nested, or a vector too long.
+    widths : number of entries of vectors, by column; None to take that of the first vector.
     """
     vectors = []
     for name in names:
@@ -279,14 +267,10 @@ Add = Callable[[Iterable[bytes]], bytes | None]
 def session(master: str | None) -> SparkSession:
     """Return the active session, or a new one.
 
-    Parameters
-    ----------
+    Raises RuntimeError if Java is not installed.
+
     master : such as ``spark://host:7077``, ``local[4]``, or ``sc://host`` for Spark Connect; None
         for the configuration of Spark.
-
-    Raises
-    ------
-    RuntimeError : if Java is not installed.
     """
     from pyspark.sql import SparkSession
 
@@ -320,8 +304,6 @@ def first_rows(frame: DataFrame, rows: int) -> pa.Table:
 def summed(frame: DataFrame, count: Count, add: Add, rounds: int = 2) -> list[bytes]:
     """Count each partition, and add up the counts; returns a few sums, none if there are no rows.
 
-    Parameters
-    ----------
     frame : DataFrame, classic or of Spark Connect.
     count : function from the batches of a partition to bytes; None if there are no rows.
     add : function from such bytes to those of their sum.
@@ -355,9 +337,7 @@ def pieces(part: int, content: bytes | None) -> Iterator[pa.RecordBatch]:
 def joined(batches: Batches) -> Iterator[tuple[int, bytes]]:
     """Join the pieces of sums, in any order. Yields (number, bytes) as soon as a sum is complete.
 
-    Raises
-    ------
-    ValueError : if a piece is duplicate or missing.
+    Raises ValueError if a piece is duplicate or missing.
     """
     incomplete: dict[int, list[bytes | None]] = {}
     complete: set[int] = set()

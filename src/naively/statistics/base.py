@@ -29,8 +29,6 @@ DENSE = 1 << 30  # largest size of a sparse matrix as an array, in bytes
 class InvalidValueError(ValueError):
     """A value that cannot be counted or scored.
 
-    Attributes
-    ----------
     row, column : int
         Position in the data.
     problem : str
@@ -64,10 +62,7 @@ def raise_infinite(position: int, n_features: int) -> None:
 class Batch:
     """The class, or the classes, and the weight of each row of some data.
 
-    Parameters
-    ----------
     codes : (m,) int64, positions in the classes of the batch, row by row.
-    n_classes : int
     weights : (m,) float64 above 0, or empty if every row weighs 1.
     starts : (n + 1,) start of each row in `codes`, and end of the last; None if each row has one
         class, so that m = n. Only summaries of documents support several.
@@ -109,8 +104,6 @@ class Batch:
 class Statistics:
     """Exact sums over the rows of each class.
 
-    Attributes
-    ----------
     tables : dict of ExactArray, with the class as the first axis. ``missing``, (C, d), is the
         weight of the rows in which each feature is missing.
     """
@@ -309,9 +302,7 @@ class Summary(ABC, Generic[S]):
     def read(self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int) -> S:
         """Return the statistics stored in a file, from its tables and `Statistics.arrays`.
 
-        Raises
-        ------
-        ValueError : if they are inconsistent, saying why.
+        Raises ValueError if they are inconsistent, saying why.
         """
         return self.empty(0, n_features)._with(tables)
 

@@ -49,8 +49,6 @@ NO_TEXTS: Levels = np.empty(0, TEXT)
 class Values:
     """Columns of a table as numbers and texts.
 
-    Attributes
-    ----------
     numbers : (n, d) float64, each column contiguous; NaN where a value is not a number.
     texts : for columns with texts, (position of each value among the texts, or their number if it
         is not a text, (n,); the sorted texts). In a column that its source declares as categorical,
@@ -89,8 +87,6 @@ class Values:
 class CandidateStatistics(Statistics):
     """The distinct values of columns, with their weights.
 
-    Attributes
-    ----------
     tables : ``count`` (C, L), the weight of each value by class: the numbers of one column after
         the other, then the texts; ``missing`` and ``texts`` (C, d), the weight of the rows in which
         a column is missing, or is a text. And sums that do not decay, as a type does not: ``met``
@@ -310,8 +306,6 @@ class CandidateStatistics(Statistics):
 class Candidates(Summary[CandidateStatistics]):
     """Count the distinct values of columns without a declared type.
 
-    Parameters
-    ----------
     limit : largest number of distinct numbers of a column that are all stored.
     """
 

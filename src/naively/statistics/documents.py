@@ -38,8 +38,6 @@ class DocumentSample(Statistics):
     added, and only `scaled` raises it. The weight of a document is its largest weight in a class;
     with labels, where class 0 is all documents, that is its total weight.
 
-    Attributes
-    ----------
     tables : ``kept`` (C, W), the weight of each document by class; W may include spare columns.
     texts : the documents, in the order of their columns; those of a batch are decoded lazily.
     hashes : of the documents.

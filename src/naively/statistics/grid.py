@@ -38,8 +38,6 @@ class GridStatistics(LevelStatistics):
     if a feature has at most `MOST` distinct values. Otherwise the difference is `a` on the grid of
     ``a + b``, bit for bit.
 
-    Attributes
-    ----------
     tables : ``count`` (C, total number of cells), feature after feature, and ``missing`` (C, d).
     levels : list of d sorted float64 arrays, the lower edges of the cells (-1.8e308 for -2^1024).
     exponents : (d,) int64, e of each feature.

@@ -36,8 +36,6 @@ Levels = npt.NDArray[Any]
 class Encoded:
     """Categorical columns as integer codes.
 
-    Attributes
-    ----------
     codes : (n, d) integer array, positions in the categories of each column, or their number where
         the value is missing.
     levels : list of d sorted arrays of distinct categories.
@@ -66,8 +64,6 @@ class Encoded:
 class LevelStatistics(Statistics):
     """Counts of the categories of each feature.
 
-    Attributes
-    ----------
     tables : ``count`` (C, total number of categories), feature after feature; ``missing`` (C, d).
     levels : list of d sorted arrays, the categories of the columns of ``count``.
     """

@@ -321,8 +321,6 @@ class CountStatistics(Statistics):
 
     Statistics of some columns may also have ``events``, (C, 1), the sum over all columns.
 
-    Attributes
-    ----------
     width : total number of columns, if these are some of them; else None.
     """
 
@@ -428,8 +426,6 @@ class PresenceStatistics(CountStatistics):
 class Presence(Summary[PresenceStatistics]):
     """Count the rows in which each feature is present.
 
-    Parameters
-    ----------
     threshold : float or None
         Values above it are present. None: the values are 0 and 1, or between as soft evidence.
     """
@@ -468,8 +464,6 @@ class Moments:
     The grid is 2**(32 low) for n and Σx and its square for Σx²; Python divides integers of any
     size with one correct rounding.
 
-    Parameters
-    ----------
     tables : ``sum``, ``square`` and ``missing``, (C, d) each.
     class_weight : (C,)
     """

@@ -207,8 +207,6 @@ def _rows_of_classes(batch: Batch, rows: Int64) -> list[Int64]:
 class _Room:
     """Buffers of one worker, reused for the next matrix.
 
-    Attributes
-    ----------
     planes : the pieces of some rows, combined; norms : the squares of their columns.
     places, rests : positions and rests of values that the pieces do not hold exactly.
     sums, totals : of the products in each plane.
@@ -302,8 +300,6 @@ class _Cutter:
 class ProductStatistics(Statistics):
     """Sums of features and of products of two features.
 
-    Attributes
-    ----------
     tables : ``sum`` (C, d), Σ w x_i; ``product`` (C, d (d + 1) / 2), Σ w x_i x_j for i <= j;
         ``missing`` (C, d), the weight of the rows without i; ``gone`` (C, d, d), Σ w x_i over the
         rows that have i but not j; ``both_gone`` (C, d (d + 1) / 2), the weight of the rows that
@@ -404,8 +400,6 @@ class ProductStatistics(Statistics):
 class Products(Summary[ProductStatistics]):
     """Σw x and Σw x xᵀ of real numbers.
 
-    Parameters
-    ----------
     pooled : bool
         Whether the products are summed over all classes.
     """

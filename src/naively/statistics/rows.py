@@ -240,8 +240,6 @@ def hashed(levels: Levels) -> UInt64:
 class RowStatistics(LevelStatistics):
     """Counts of the distinct rows that have a value in each of d columns.
 
-    Attributes
-    ----------
     tables : ``count`` (C, R), and ``missing`` (C, d), the weight of the rows in which each column
         is missing.
     levels : list of one sorted array: the R distinct rows, each the JSON list of its categories.

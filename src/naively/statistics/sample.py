@@ -54,8 +54,6 @@ def stands_for(weight: Float64, threshold: float) -> Float64:
 def sampled(weight: Float64, place: Float64, most: int) -> tuple[npt.NDArray[np.intp], Float64]:
     """Return (items of a sample of about `most`, their weights, in units of the threshold t).
 
-    Parameters
-    ----------
     weight : (n,) positive.
     place : (n,) in [0, 1), a hash of each item.
     most : sample size, 1 or more; up to so many items are all included, with unchanged weights.
@@ -89,8 +87,6 @@ SPARE = 1.25
 class Rows:
     """Distinct rows, in the order of their keys.
 
-    Attributes
-    ----------
     codes : (R, d) int32, positions in the categories of each column, or their number if missing;
         each column is contiguous.
     levels : list of d sorted arrays, numbers or text.
@@ -224,8 +220,6 @@ ROOM = 1 << 25
 class SampleStatistics(Statistics):
     """Distinct rows whose key is below a threshold times their weight, with their weights.
 
-    Attributes
-    ----------
     tables : ``count`` (C, R), the weight of each row by class, and ``missing`` (C, d), the weight
         of the rows in which each column is missing.
     rows : the distinct rows, in the order of their keys.
@@ -415,8 +409,6 @@ class SampleStatistics(Statistics):
 class Sample(Summary[SampleStatistics]):
     """Sample the distinct rows, with their weights by class.
 
-    Parameters
-    ----------
     limit : largest number of distinct rows; beyond it, a random sample, in which the probability of
         a row is proportional to its weight. Fewer if the texts of the rows have more than 32
         million characters in total.

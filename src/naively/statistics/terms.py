@@ -32,8 +32,6 @@ LengthNorm = Literal["l1", "l2"]
 class TermStatistics(Statistics):
     """Counts of the terms of a vocabulary.
 
-    Attributes
-    ----------
     tables : ``sum`` (C, W), the (weighted) count of each term; ``missing`` (C, 1), weight of the
         missing documents; and, if terms are selected by them, ``documents`` (C, W), the weight of
         the documents with the term. W is at least the size of the vocabulary, with spare columns.
@@ -183,8 +181,6 @@ class TermStatistics(Statistics):
 class Reference:
     """Document frequencies of terms in reference documents.
 
-    Attributes
-    ----------
     terms : uint8, the terms in UTF-8, sorted and concatenated.
     lengths : (V,) int64, their lengths in bytes.
     documents : (V,) int64, number of documents with each term.
@@ -243,8 +239,6 @@ class Reference:
 class TermCounts(Summary[TermStatistics]):
     """Count terms in the documents of each class, optionally weighted.
 
-    Parameters
-    ----------
     analysis : how a document becomes terms.
     once : whether a term counts once per document.
     weighting, length_norm : how the counts of a document are transformed; see `naively.Text`.
@@ -403,8 +397,6 @@ SHARED = ("missing", "kept")
 class PooledTerms(BlockStatistics):
     """Counts of terms, in one or several ways, and a sample of the documents.
 
-    Attributes
-    ----------
     parts : list of TermStatistics, and last the DocumentSample.
     """
 
@@ -481,12 +473,7 @@ class PooledTerms(BlockStatistics):
 
 @dataclass(frozen=True)
 class PooledCounts(Summary[PooledTerms]):
-    """Count terms of the same documents in one or several ways, and sample the documents.
-
-    Parameters
-    ----------
-    parts : tuple of TermCounts
-    """
+    """Count terms of the same documents in one or several ways, and sample the documents."""
 
     parts: tuple[TermCounts, ...]
 

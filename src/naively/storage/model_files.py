@@ -92,13 +92,9 @@ class VersionError(ValueError):
 class Saved:
     """The content of a model file.
 
-    Attributes
-    ----------
-    model : Model
     estimator : str, name of the scikit-learn estimator; empty for a model without one.
     params : dict, the estimator's parameters.
     extra : dict of str, other notes; the command line stores the kind of documents here.
-    written_by : str, version of naively.
     learned : dict, fitted attributes of the estimator that are not in the model.
     parts : the named parts, and `REST`; empty without names. See `naively.storage.named_parts`.
     stamp : stamp of the file that it was read from; see `stamp_of`.
@@ -122,11 +118,8 @@ class Saved:
 def to_bytes(saved: Saved) -> bytes:
     """Encode a model with its exact statistics as bytes; nothing is estimated.
 
-    An existing estimate is included if the family stores it (`Family.keeps`).
-
-    Raises
-    ------
-    ValueError : if the model has values that cannot be encoded.
+    An existing estimate is included if the family stores it (`Family.keeps`). Raises ValueError if
+    the model has values that cannot be encoded.
     """
     try:
         document, arrays = _encoded(saved)
@@ -146,9 +139,8 @@ def to_bytes(saved: Saved) -> bytes:
 def from_bytes(content: bytes, source: str = "this") -> Saved:
     """Decode bytes from `to_bytes`; nothing is estimated.
 
-    Raises
-    ------
-    ModelFileError : if they are not a model, or damaged; `source` is their name in the message.
+    Raises ModelFileError if they are not a model, or damaged; `source` is their name in the
+    message.
     """
     try:
         size = int.from_bytes(content[:8], "little")
@@ -174,12 +166,8 @@ def save(saved: Saved, path: str | os.PathLike[str], workers: Workers | None = N
     """Write a model to a file atomically, and set `saved.stamp`.
 
     If the family stores its estimate (`Family.keeps`), estimate first, on these workers: a file is
-    written once and read often.
-
-    Raises
-    ------
-    ValueError : if the model has values that cannot be encoded.
-    OSError : if the file cannot be written; an old file is unchanged.
+    written once and read often. Raises ValueError if the model has values that cannot be encoded;
+    OSError if the file cannot be written; an old file is unchanged.
     """
     if saved.model.family.keeps and len(saved.model.classes):
         with suppress(ValueError):  # too few rows for its prior so far
@@ -338,9 +326,7 @@ def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
 def _restore(model: Model, document: dict[str, Any], arrays: Arrays, digests: Digests) -> None:
     """Restore the estimate in a file.
 
-    Raises
-    ------
-    ValueError : if the estimate is damaged or belongs to another model.
+    Raises ValueError if the estimate is damaged or belongs to another model.
     """
     if document["estimate"] != estimate_digest(document, digests):
         raise ValueError("the estimate in it was made from other rows, or changed since")

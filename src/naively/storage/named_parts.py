@@ -57,11 +57,8 @@ def check_name(name: str) -> None:
 def begun(parts: Mapping[str, Part], model: Model, more: Model, name: str) -> Mapping[str, Part]:
     """Return the parts of a model before new rows are added to the part `name`.
 
-    The first named part makes all earlier rows the part `REST`.
-
-    Raises
-    ------
-    ValueError : if the name is invalid, or if the new rows cannot be stored.
+    The first named part makes all earlier rows the part `REST`. Raises ValueError if the name is
+    invalid, or if the new rows cannot be stored.
     """
     check_name(name)
     if name or parts:
@@ -72,8 +69,6 @@ def begun(parts: Mapping[str, Part], model: Model, more: Model, name: str) -> Ma
 def added(parts: Mapping[str, Part], total: Model, more: Model, name: str) -> Mapping[str, Part]:
     """Return the parts after new rows were added, given those of `begun`; empty without names.
 
-    Parameters
-    ----------
     total : the model after the new rows were added.
     more : a model of the new rows alone.
     """

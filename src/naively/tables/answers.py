@@ -62,8 +62,6 @@ PREDICTION = "prediction"
 class Answer(NamedTuple):
     """Predictions of some rows.
 
-    Attributes
-    ----------
     labels : (n,) labels; None where the model abstains.
     proba : (n, C) P(c | x), or None.
     top : (labels, their P(c | x)) of the k most probable classes, both (n, k), or None.

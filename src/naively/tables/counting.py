@@ -30,11 +30,8 @@ from naively.tables.targets import LabelCodes
 def like(model: Model, workers: Workers) -> Model:
     """Return an empty model with the columns, families and structure of `model`, for `like=`.
 
-    A model whose family stores no rows has no structure, and is returned itself.
-
-    Raises
-    ------
-    ValueError : if the structure of this model cannot be fixed.
+    A model whose family stores no rows has no structure, and is returned itself. Raises ValueError
+    if the structure of this model cannot be fixed.
     """
     family = model.family
     if not family.keeps:
@@ -53,11 +50,8 @@ def counted_alike(model: Model, other: Model) -> tuple[Model, Model]:
     """Return both models, counted for the same structure.
 
     If one has a fixed structure (`like=`) and the other stores rows, these rows are counted for
-    that structure.
-
-    Raises
-    ------
-    ValueError : if both have fixed structures that differ, or if only a sample of rows is stored.
+    that structure. Raises ValueError if both have fixed structures that differ, or if only a sample
+    of rows is stored.
     """
     if model.counted.open is not None or other.counted.open is not None:
         return model, other
@@ -104,8 +98,6 @@ def summarise(
 ) -> Model:  # fmt: skip
     """Count these rows for the schema of a blank model, and return a model of them alone.
 
-    Parameters
-    ----------
     labels : (classes, code of each row); the code of a missing label is the number of classes.
     weights : (n,) or None; rows of weight 0 are skipped.
     declares : whether to apply the types that the batch declares, beside those of the model.
@@ -296,15 +288,10 @@ def _same_blocks(a: Schema, b: Schema) -> bool:
 def union(a: Schema, b: Schema, open_a: Mapping[str, str], open_b: Mapping[str, str]) -> Schema:
     """Return the schema with the columns of both, and their declared families.
 
-    Parameters
-    ----------
-    a, b : Schema
+    Raises ValueError if the families of a column cannot be added, or if one schema skips a column.
+
     open_a, open_b : columns with at most one distinct value, with the reason; their family is
         taken from the other schema.
-
-    Raises
-    ------
-    ValueError : if the families of a column cannot be added, or if one schema skips a column.
     """
     blocks = [*a.blocks, *b.blocks]
     _check_rows(blocks)

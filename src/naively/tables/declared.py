@@ -36,9 +36,7 @@ def declared_by_user(
 ) -> dict[str, ColumnType]:
     """Return the types that a user declares.
 
-    Raises
-    ------
-    ValueError : if an argument is not a list of names, or a column is in both.
+    Raises ValueError if an argument is not a list of names, or a column is in both.
     """
     types: dict[str, ColumnType] = {}
     kinds: tuple[tuple[ColumnType, Collection[str]], ...] = (
@@ -57,9 +55,7 @@ def declared_by_user(
 def declaring(schema: Schema, table: pa.Table | SparseTable) -> Schema:
     """Return the schema with the types that these rows declare.
 
-    Raises
-    ------
-    ValueError : if a column was counted as numeric before: its sums have no categories.
+    Raises ValueError if a column was counted as numeric before: its sums have no categories.
     """
     types: dict[str, ColumnType] = {}
     for name, kind in declared_types(table, schema.family_of, schema.missing).items():

@@ -230,8 +230,6 @@ def _numbers(
 def decode(schema: Schema, drawn: Data) -> pa.Table:
     """Convert sampled rows to a table, with its columns in the order of the schema.
 
-    Parameters
-    ----------
     drawn : rows from `Parameters.sample`; a list by block if there are several blocks.
     """
     columns: dict[str, Any] = {}
@@ -334,8 +332,6 @@ def summarise(
 ) -> tuple[Model, dict[str, Invalid]]:
     """Count rows for a schema with undeclared types; return (model, invalid values by column).
 
-    Parameters
-    ----------
     rows : the columns of undeclared type.
     others : the other columns, as `declared` returns them.
     """

@@ -30,9 +30,6 @@ job titles do not), and maximum share of categories with a digit (addresses have
 def wordy(levels: Sequence[str], weights: Float64) -> bool:
     """Return whether categories look like short texts, most of which occur once.
 
-    Parameters
-    ----------
-    levels : the categories.
     weights : (len(levels),) weight of the rows of each category.
     """
     if len(levels) < FEWEST or (weights <= 1).sum() <= ONCE * len(levels):

@@ -99,8 +99,6 @@ def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[AnyFamily, floa
     log P(y | x) is comparable between densities and counts; log p(x | y) is not. A later
     candidate, which has more parameters, must be better by more than half a standard error.
 
-    Parameters
-    ----------
     X : (n, d) float64, NaN where missing.
     codes : (n,) class of each row.
     """
@@ -187,8 +185,6 @@ Columns = Mapping[str | tuple[str, ...], FamilyChoice]
 class ColumnOptions:
     """The user's options for the columns of a table; `EstimatorSpec.columns` makes them.
 
-    Attributes
-    ----------
     families : families, names of families or "skip", by column or tuple of columns (one block).
     numeric : family of numeric columns; None to infer it.
     auto : whether to choose the family of each numeric column by held-out log-loss.

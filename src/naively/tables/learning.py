@@ -54,12 +54,6 @@ class LearningError(TableError):
 class TrainingSpec:
     """Options for training a model from a table.
 
-    Attributes
-    ----------
-    target : name of the target column.
-    columns : ColumnOptions of the other columns.
-    prior : Prior
-    weight : name of the column of row weights, or None.
     holdout : share of the rows of each class to hold out, in [0, 1); at most 100,000 rows.
     seed : seed of the choice of held-out rows.
     cells : parser of multi-label targets; None if each row has one label.
@@ -92,10 +86,7 @@ class TrainingSpec:
 class Plan:
     """A training plan, made from the first rows of a table.
 
-    Attributes
-    ----------
     blank : Model without rows: the columns, their families and reference documents.
-    spec : TrainingSpec
     like : labels of an existing model, whose type new labels take; None if there is none.
     """
 
@@ -110,17 +101,13 @@ def plan(
 ) -> Plan:  # fmt: skip
     """Plan the training on a table from its first rows.
 
-    Parameters
-    ----------
+    Raises LearningError if the target or weight column does not exist, or the labels are invalid;
+    ValueError if no feature is left.
+
     head : the first rows, as tables whose columns may differ.
     structure : a model whose columns and families are used.
     inferred : a function that returns the schema, given the first rows, in which columns whose
         treatment does not depend on values are empty; None to infer it from `spec`.
-
-    Raises
-    ------
-    LearningError : if the target or weight column does not exist, or the labels are invalid.
-    ValueError : if no feature is left.
     """
     names = list(dict.fromkeys(name for table in head for name in table.column_names))
     _check(names, spec)
@@ -175,9 +162,6 @@ def merge(model: Model, part: Model) -> Model:
 class Trained(NamedTuple):
     """A trained model, and issues to report to the user.
 
-    Attributes
-    ----------
-    model : Model
     issues : no feature contributes, rows are duplicates, values are invalid, or columns changed
         their type.
     """
@@ -190,11 +174,8 @@ def trained(model: Model, columns: ColumnOptions, workers: Workers) -> Trained:
     """Finish a newly trained model, once all rows are counted.
 
     Convert labels of a text file to numbers or booleans if all of them are, leave out identifier
-    columns, and estimate the parameters.
-
-    Raises
-    ------
-    ValueError : if the parameters do not fit the training data.
+    columns, and estimate the parameters. Raises ValueError if the parameters do not fit the
+    training data.
     """
     model = without_identifiers(with_typed_labels(model))
     columns.check_smoothed(model.schema.family_of)
@@ -207,18 +188,12 @@ def trained(model: Model, columns: ColumnOptions, workers: Workers) -> Trained:
 def updated(model: Model, more: Model) -> Trained:
     """Return the sum of a model and one of new rows, with the structure of the first.
 
-    Bins, interactions and weights stay the same until the rows have grown by more than a tenth:
-    see `naively.model.model`.
+    Bins, interactions and weights stay the same until the rows have grown by more than a tenth: see
+    `naively.model.model`. Raises ValueError if the two cannot be added.
 
-    Parameters
-    ----------
     model : the model to update; it is not changed.
     more : a model of the new rows alone. Its invalid values are not among the issues: they were
         reported when its rows were read.
-
-    Raises
-    ------
-    ValueError : if the two cannot be added.
     """
     total = adding.merge(model.copy(), more)
     total.prior.check_room(total.classes)
@@ -230,9 +205,7 @@ def updated(model: Model, more: Model) -> Trained:
 def settled(plan: Plan, total: Model) -> Model:
     """Check the labels of a model once all rows are counted, and return it.
 
-    Raises
-    ------
-    LearningError : if the labels are invalid.
+    Raises LearningError if the labels are invalid.
     """
     spec = plan.spec
     check_classes(as_read(total.classes, total.untyped), spec)

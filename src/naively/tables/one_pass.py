@@ -98,9 +98,6 @@ FINEST = 10**9  # maximum denominator of the held-out share: products below fit 
 class Copies:
     """Keys by which duplicate rows are held out together.
 
-    Attributes
-    ----------
-    names : names of the columns that are compared.
     missing : spellings of a missing value.
     recurring : keys of rows that are drawn independently, although they recur: they recur by
         chance, not as duplicates.
@@ -155,10 +152,7 @@ class Draw:
     row is held out if the hash is below a bound of its class, which `bound` sets so that the share
     of the distinct first rows is `share`.
 
-    Parameters
-    ----------
     share : share of the rows to hold out, in (0, 1).
-    seed : seed of the random choice.
     """
 
     def __init__(self, share: float, seed: int) -> None:
@@ -186,9 +180,6 @@ class Draw:
         If there are too many held-out rows, those with the smallest numbers are again a stratified
         sample.
 
-        Parameters
-        ----------
-        labels : labels of the rows.
         row_keys : (n,) keys of rows, 0 of rows drawn independently; None for no keys.
         """
         names, place = np.unique(
@@ -262,9 +253,6 @@ MOST = 100_000  # maximum number of held-out rows
 class Drawn(NamedTuple):
     """A task that makes a batch, and which of its rows are held out.
 
-    Attributes
-    ----------
-    task : Task
     draws : (n,) draws of its rows (see `Draw`); None if no row is held out.
     """
 
@@ -284,12 +272,6 @@ class Counted(NamedTuple):
 class _Pass:
     """The state of one pass over a stream.
 
-    Attributes
-    ----------
-    plan : Plan from the first rows.
-    total : Model of the training rows so far.
-    limit : maximum number of held-out rows.
-    held : held-out rows so far.
     threshold : upper bound of the draws of held-out rows.
     """
 
@@ -347,20 +329,12 @@ def learn(
     `naively.tables.targets.with_typed_labels` converts them.
 
     The first 100,000 rows determine the columns, unless a model is given. Batches are counted in
-    parallel and added in the order of the stream; the result depends neither on the batches nor
-    on the number of threads.
+    parallel and added in the order of the stream; the result depends neither on the batches nor on
+    the number of threads. Raises LearningError if there are no rows, a column does not exist, or a
+    weight is invalid; TableError if the table cannot be read; ValueError if no feature is left.
 
-    Parameters
-    ----------
-    tasks : tasks that make the batches.
     structure : a model whose columns and families are used.
     inferred : a function that returns the schema, given the first rows; None to infer it.
-
-    Raises
-    ------
-    LearningError : if there are no rows, a column does not exist, or a weight is invalid.
-    TableError : if the table cannot be read.
-    ValueError : if no feature is left.
     """
     head, tasks_left = _head(_drawn(tasks, spec, threads), spec, threads, inferred is None)
     training = _planned(head, spec, structure, inferred)

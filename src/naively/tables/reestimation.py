@@ -37,14 +37,10 @@ def reread(
 ) -> Model:
     """Return the model with changed column options; it may share its sums with the old one.
 
-    Parameters
-    ----------
+    Raises ValueError if the new options need other sums; the message names the parameter.
+
     before, now : the options when the families were decided, and the current ones.
     changed : names of the estimator's parameters that differ.
-
-    Raises
-    ------
-    ValueError : if the new options need other sums; the message names the parameter.
     """
     schema = model.counted
     if {*changed} <= OF_PRIOR:

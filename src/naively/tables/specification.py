@@ -29,8 +29,6 @@ class EstimatorSpec:
     Estimators, the command line and clusters all train from it, so that equal parameters give
     equal models, bit for bit.
 
-    Attributes
-    ----------
     name : AutoBayes, NaiveBayes, JointBayes (tables) or MultilabelNB (texts).
     params : the parameters; defaults apply to those that are absent.
     """
@@ -41,13 +39,9 @@ class EstimatorSpec:
     def columns(self, chosen: Any = 1.0) -> ColumnOptions:
         """Return the options of the columns of a table.
 
-        Parameters
-        ----------
-        chosen : the smoothing to use for alpha="auto".
+        Raises ValueError if parameters are invalid or contradict each other.
 
-        Raises
-        ------
-        ValueError : if parameters are invalid or contradict each other.
+        chosen : the smoothing to use for alpha="auto".
         """
         return READERS[self.name](self.params, chosen)
 

@@ -47,17 +47,12 @@ def label_column(y: Any) -> pa.Array:
 def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None) -> LabelCodes:
     """Return (sorted classes, code of each row); the code of a missing label is their number.
 
-    Text is neither trimmed nor converted to numbers, unless `like` asks for it.
+    Text is neither trimmed nor converted to numbers, unless `like` asks for it. Raises ValueError
+    if a label cannot be converted to the type of the model's labels.
 
-    Parameters
-    ----------
     column : a column as `naively.tables.values.flat` returns it.
     missing : spellings of a missing value; null, NaN and empty text are always missing.
     like : labels of a model, to whose type (text, numbers or booleans) labels are converted.
-
-    Raises
-    ------
-    ValueError : if a label cannot be converted to the type of the model's labels.
     """
     places, dictionary = values.encoded(column)
     labels = dictionary.to_pylist()
@@ -81,8 +76,6 @@ def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None
 def spelled_missing(column: pa.Array, missing: Collection[str]) -> str:
     """Return a text label that is a spelling of a missing value, such as NA; "" if there is none.
 
-    Parameters
-    ----------
     column : a column as `naively.tables.values.flat` returns it.
     """
     _, distinct = values.encoded(column)
@@ -232,10 +225,6 @@ class LabelCells:
     an object whose values are true or false; or labels with a separator between them. Labels are
     stripped of blanks. An empty cell means no labels; a spelling of a missing value means that
     the row's labels are unknown.
-
-    Attributes
-    ----------
-    separator : separator of the labels in text.
     """
 
     separator: str = USUAL
@@ -245,9 +234,7 @@ class LabelCells:
     ) -> tuple[LabelSets, npt.NDArray[np.bool_]]:
         """Return (label sets of the rows, (n,) whether a row's labels are known).
 
-        Raises
-        ------
-        ValueError : if a cell is not a list of labels.
+        Raises ValueError if a cell is not a list of labels.
         """
         if target not in batch.column_names:  # JSON lines may omit it: these rows have no labels
             column = pa.nulls(batch.num_rows, pa.string())

@@ -422,8 +422,6 @@ def trimmed(column: pa.Array) -> pa.Array:
 class Numbers:
     """The values of a column as numbers.
 
-    Attributes
-    ----------
     values : (n,) float64, NaN where a value is missing or invalid.
     invalid : (n,) bool, whether a value is not a number.
     example : the first invalid value in alphabetical order, or None.

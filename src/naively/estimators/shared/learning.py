@@ -123,9 +123,7 @@ class Rereads:
     def _reread(self, model: Model, changed: set[str]) -> Model:
         """Return the model with the current parameters.
 
-        Raises
-        ------
-        ValueError : if the parameters of counting changed.
+        Raises ValueError if the parameters of counting changed.
         """
         family = self._family()
         refuse_other_sums(model.family, family)
@@ -169,14 +167,10 @@ def check_stream(estimator: Any, source: Source, y: Any, sample_weight: Any) -> 
 def counted(estimator: Any, source: Source, y: str, existing: Model | None) -> Model:
     """Count the rows of a stream in batches; column `y` has the labels.
 
-    Parameters
-    ----------
+    Raises ValueError if rows or labels are invalid.
+
     existing : model with the columns and the family of the rows; None for a new model. A new family
         with an idf takes it from the first 100,000 documents.
-
-    Raises
-    ------
-    ValueError : if rows or labels are invalid.
     """
     tasks, reader = source.tasks(), estimator
     columns = features_of(estimator if existing is not None else None, source.names, y)
@@ -214,9 +208,7 @@ def answers(
 ) -> Iterator[tuple[npt.NDArray[Any], Labels | None]]:
     """Yield (results of a fitted estimator, labels if `y` names their column) for each batch.
 
-    Raises
-    ------
-    ValueError : if rows or labels are invalid, or the stream has no rows.
+    Raises ValueError if rows or labels are invalid, or the stream has no rows.
     """
     posterior = estimator._posterior(workers(estimator.n_jobs)).remarking()
     columns = features_of(estimator, source.names, y)
@@ -258,9 +250,7 @@ def features_of(estimator: Any, names: Sequence[str], y: str | None) -> list[str
 def numbers_of(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Convert these columns to float64; missing values become NaN.
 
-    Raises
-    ------
-    ValueError : if a column has values that are not numbers.
+    Raises ValueError if a column has values that are not numbers.
     """
     arrays = {}
     for name in columns:

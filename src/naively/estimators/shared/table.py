@@ -73,13 +73,9 @@ Kind = Literal["pandas", "polars", "dict", "numbers", "objects", "arrow"]
 def separate_target(table: Any, y: Any) -> tuple[Any, Any]:
     """Separate features and labels. Returns (the table without the target, the label column).
 
-    Parameters
-    ----------
-    y : (n,) labels, or the name of the label column.
+    Raises ValueError if there are no rows or features, lengths differ, or there is no such column.
 
-    Raises
-    ------
-    ValueError : if there are no rows or features, lengths differ, or there is no such column.
+    y : (n,) labels, or the name of the label column.
     """
     if isinstance(y, str):
         if y not in table.column_names:
@@ -110,9 +106,7 @@ def separate_target(table: Any, y: Any) -> tuple[Any, Any]:
 def labels_of(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> LabelCodes:
     """Encode the labels in a column, some of which may be missing.
 
-    Raises
-    ------
-    ValueError : for infinite or fractional numbers.
+    Raises ValueError for infinite or fractional numbers.
     """
     labels = coded(values.flat(column), missing)
     if labels[0].dtype.kind == "f" and np.isinf(labels[0]).any():
@@ -124,8 +118,6 @@ def labels_of(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> L
 def target_within(table: pa.Table, labels: LabelCodes, name: Any) -> str | None:
     """Find a column of X that equals the labels in every row; None if there is none.
 
-    Parameters
-    ----------
     labels : of the rows.
     name : name of y if it is a series. A column of this name is checked in small tables, too.
     """
@@ -204,19 +196,14 @@ def placed(
     """Rename the columns of X to those of the training data if they match by position.
 
     Columns match by position if X has no column names. They do so, too, if the training data had
-    none, and X has the same number of columns, none of them called x0, x1, ...
+    none, and X has the same number of columns, none of them called x0, x1, ... Raises ValueError if
+    X has no names, and another number of columns than the training data.
 
-    Parameters
-    ----------
     kind : name of the model in messages.
     table : X as an Arrow table or `SparseTable`.
     target, y : the target of the model, and the name of the label column of X, if any: these
         columns are not features.
     quiet : whether to omit the warning about names.
-
-    Raises
-    ------
-    ValueError : if X has no names, and another number of columns than the training data.
     """
     expected, columns = list(schema.why), table.column_names
     unnamed = array_width(expected) > 0
@@ -395,14 +382,10 @@ class TableClassifier(NaiveBayesClassifier):
     ) -> Model:
         """Count the rows of a stream in batches.
 
-        Parameters
-        ----------
+        Raises ValueError if rows or labels are invalid.
+
         existing : model with the columns and families; None for a new model.
         new : whether columns that `existing` does not have are added.
-
-        Raises
-        ------
-        ValueError : if rows or labels are invalid.
         """
         check_stream(self, source, y, sample_weight)
         inferred = partial(self._schema, existing=existing) if new else None

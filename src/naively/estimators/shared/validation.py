@@ -32,9 +32,7 @@ from naively.text.documents import Documents
 def label_sets(y: Any, n_rows: int) -> tuple[LabelSets, bool]:
     """Check multilabel targets. Returns (the labels of each row, whether y is a matrix).
 
-    Raises
-    ------
-    ValueError : if y is neither lists of labels nor a matrix of 0 and 1 with `n_rows` rows.
+    Raises ValueError if y is neither lists of labels nor a matrix of 0 and 1 with `n_rows` rows.
     """
     if y is None:
         raise ValueError("MultilabelNB requires y to be passed, but the target y is None")
@@ -136,11 +134,7 @@ def is_ready(estimator: BaseEstimator, X: Any) -> bool:
 def check_data(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = True) -> Data:
     """Convert X to a 2-d array of real numbers, or a CSR matrix without duplicate entries.
 
-    NaN is a missing value.
-
-    Raises
-    ------
-    ValueError : if X is not numeric or does not fit the estimator.
+    NaN is a missing value. Raises ValueError if X is not numeric or does not fit the estimator.
     """
     if not reset and is_ready(estimator, X):
         return X
@@ -238,9 +232,7 @@ def require_labels(estimator: BaseEstimator, y: Any) -> None:
 def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     """Convert y to a 1-d array of labels.
 
-    Raises
-    ------
-    ValueError : if y has another length, missing or infinite labels, or mixed types.
+    Raises ValueError if y has another length, missing or infinite labels, or mixed types.
     """
     if (
         type(y) is np.ndarray
@@ -323,9 +315,7 @@ def refuse_masked(name: str, values: Any) -> None:
 def check_weights(sample_weight: Any, n: int) -> Float64 | None:
     """Convert to float64 weights from 0 to `MOST_WEIGHT` of n rows, (n,), or None.
 
-    Raises
-    ------
-    ValueError : for another shape, or an invalid weight, with its row.
+    Raises ValueError for another shape, or an invalid weight, with its row.
     """
     if sample_weight is None:
         return None
@@ -354,10 +344,8 @@ def check_weights(sample_weight: Any, n: int) -> Float64 | None:
 def settled(model: Model, jobs: Workers) -> Posterior:
     """Return the posterior of the current model.
 
-    Raises
-    ------
-    NotFittedError : if all classes were forgotten. It is a ValueError, and an AttributeError: `dir`
-        and notebooks skip attributes that are not available.
+    Raises NotFittedError if all classes were forgotten. It is a ValueError, and an AttributeError:
+    `dir` and notebooks skip attributes that are not available.
     """
     if len(model.classes):
         posterior = model.posterior(jobs)

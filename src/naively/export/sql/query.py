@@ -133,8 +133,6 @@ def _table(name: str, dialect: str) -> exp.Table:
 class _Query:
     """The stages (common table expressions) of a query; each reads the previous one.
 
-    Attributes
-    ----------
     kept : (name in the table, internal alias) of the columns to include in the result.
     """
 

@@ -49,16 +49,12 @@ CANONICAL = rf"^(-?[1-9][0-9]*|0|[-+]?0[0-9]+([.eE].*)?|{CLOCK})$"
 class TextTerm:
     """The stages of a query that score the documents of a column by their terms.
 
-    Parameters
-    ----------
+    Raises NotExportableError if the query cannot make or count the terms as Python does.
+
     term : the terms, and their contributions.
     dialect : one of `DIALECTS`.
     name : the alias of the documents, and prefix of the other aliases.
     numbers : of the terms; the key of a document is their sum. None without recurring texts.
-
-    Raises
-    ------
-    NotExportableError : if the query cannot make or count the terms as Python does.
     """
 
     def __init__(self, term: Bag, dialect: str, name: str, numbers: Int64 | None = None) -> None:
@@ -345,8 +341,6 @@ class MixedTerm:
 
     Terms that all classes share are omitted, so that a score is log (e + (1 - e) p(x | c) / p(x)).
 
-    Parameters
-    ----------
     term : the texts to mix.
     other : the same with the weights of rows that have a factor; None if no rows have one.
     texts : of the bags of each text.

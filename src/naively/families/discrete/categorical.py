@@ -52,8 +52,6 @@ LevelAlphas = Callable[[int, Int64], tuple[Any, Any]]
 class CategoricalParameters(Parameters):
     """log [θ_jc]_α of each category that was seen or declared.
 
-    Attributes
-    ----------
     n_categories : (d,) int64, K_α.
     declared : (d,) int64, the number of codes of each feature that are scored even if unseen.
     """

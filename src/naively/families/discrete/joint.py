@@ -91,8 +91,6 @@ class Joint(Family[RowStatistics, "JointParameters"]):
 class JointParameters(Parameters):
     """The log-probabilities of the distinct training rows, and of all other rows.
 
-    Attributes
-    ----------
     cells : (R, d) int32, the distinct rows, as indices in the categories of each column.
     levels : list of d sorted arrays of text, the categories.
     count : (C, R) weight of each row.

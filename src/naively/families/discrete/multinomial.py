@@ -74,8 +74,6 @@ class Multinomial(Family[CountStatistics, LinearParameters]):
 class SharedEvents(LinearParameters):
     """Base of the families whose features are the kinds of one event.
 
-    Attributes
-    ----------
     counts : (C, d) ExactArray
     alpha : l, of a shape that broadcasts to (C, d).
     """
@@ -100,8 +98,6 @@ class SharedEvents(LinearParameters):
 class MultinomialParameters(SharedEvents):
     """log θ_αc, computed from the counts, a block of columns at a time.
 
-    Attributes
-    ----------
     totals : (C,) Σ_β (count + l_β), over all columns, even if these are only some of them.
     width : number of all columns.
     ranks : the distinct counts and the rank of each count, if known.

@@ -45,8 +45,6 @@ class VirtualRows:
     Raftery 2007, "Bayesian regularization for normal mixture estimation", J. of Classification 24,
     with κ = α, ν = α - 3 and ς² = α σ₀².
 
-    Parameters
-    ----------
     alpha : their number, for each class.
     weight, mean : (C, d) n and x̄ of each class and feature.
     middle, spread : (d,) μ₀ and σ₀².
@@ -158,8 +156,6 @@ COMBINATION = "is a linear combination of others"
 class ClassSums:
     """n and Σ x of one class for each pair of features, as Python integers on a common grid.
 
-    Attributes
-    ----------
     low : the grid is 2^(32 low).
     weight : (1, 1), or (d, d) with missing values: n of the rows that have both i and j.
     sums : (1, d) or (d, d), Σ x_j over the rows that have i too.

@@ -73,8 +73,6 @@ class Discretized(Family[GridStatistics, "DiscretizedParameters"]):
 class DiscretizedParameters(Parameters):
     """Cuts, and the logarithms of the probabilities of the bins between them.
 
-    Attributes
-    ----------
     cuts : list of d sorted float64 arrays; a value equal to a cut is in the bin above it.
     log_theta : list of d arrays (C, B + 1); the last column is 0, for a missing value.
     extremes : (d, 2) float64, the ends of the outer bins when values are drawn.
@@ -240,8 +238,6 @@ def mdl_starts(counts: Float64) -> list[int]:
     two is least, if the gain is more than log2(N - 1) / N + Δ / N, with
     Δ = log2(3^k - 2) - (k H(S) - k1 H(S1) - k2 H(S2)); then each of the two likewise.
 
-    Parameters
-    ----------
     counts : (cells, C) weights, in the order of the values.
     """
     sums = np.concatenate([np.zeros((1, counts.shape[1])), np.cumsum(counts, axis=0)])

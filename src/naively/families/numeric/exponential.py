@@ -58,8 +58,6 @@ class ExponentialParameters(LinearParameters):
     A feature with the same rate in every class, such as one that is always 0, is a term in x
     alone. It is omitted from the scores, where it could cost precision, and is in `log_base`.
 
-    Attributes
-    ----------
     mean : (C, d) float64, 0 for a feature without any value above 0.
     rate : (C, d) float64, λ, finite.
     """

@@ -113,8 +113,6 @@ class GammaParameters(Parameters):
     no large terms cancel. The last term is in x alone: it is in `log_base`, and so is all of a
     feature with the same parameters in every class.
 
-    Attributes
-    ----------
     shape, mean : (C, d) float64.
     """
 

@@ -175,8 +175,6 @@ def _total(values: Float64) -> float:
 class GaussianParameters(Parameters):
     """Means μ and variances σ², (C, d) each.
 
-    Attributes
-    ----------
     mean, variance : (C, d) float64, the variance with `epsilon` included.
     epsilon : float or (d,) float64, the number that was added to every variance.
     """

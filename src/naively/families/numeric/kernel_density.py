@@ -87,8 +87,6 @@ class KernelDensityParameters(Parameters):
     any value is not scored. Nor is a feature with the same density in every class: it is a term in
     x alone. It is omitted from the scores, where it could cost precision, and is in `log_base`.
 
-    Attributes
-    ----------
     mixtures : list of d lists of C `Mixture`, empty for a feature without values.
     n_free : the number of free weights: k - 1 for the k values of a class and feature.
     """

@@ -21,8 +21,6 @@ NEGLIGIBLE = 37.0  # nats below the largest term at which a term is lost in floa
 class Mixture:
     """Σ_j w_j N(x; v_j, h²), with its logarithm in a table.
 
-    Parameters
-    ----------
     values : (k,) float64, sorted, times `scale`.
     log_weights : (k,) float64, log w_j; the weights sum to 1.
     h : float, the bandwidth times `scale`.

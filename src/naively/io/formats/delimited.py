@@ -45,11 +45,8 @@ def columns_of(
 
     Return the columns in `kinds`; None if there are quotes or errors, which Arrow handles.
 
-    Parameters
-    ----------
     data : whole rows; the last one may have no newline.
     lines : number of newlines.
-    names : names of all columns.
     kinds : the columns to return, with their types: text, or dictionary-encoded text.
     """
     if b'"' in data or not kinds:

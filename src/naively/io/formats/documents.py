@@ -36,9 +36,6 @@ class Document(NamedTuple):
 class DocumentPart(Part):
     """A part of a table of documents: an optional label column, and text columns.
 
-    Attributes
-    ----------
-    texts : names of the text columns.
     apart : whether each document is, or may be, a file of its own.
     """
 

@@ -30,8 +30,6 @@ def columns_of(data: bytes, lines: int) -> pa.Table | None:
     Return the columns; None if keys differ from those of the first object, a value is not a
     string, or there are errors, which the slower readers handle.
 
-    Parameters
-    ----------
     data : whole lines; the last one may have no newline.
     lines : number of newlines.
     """
