@@ -41,8 +41,7 @@ from naively.tables.one_pass import planned as planned_stream
 from naively.tables.targets import with_typed_labels
 from naively.tables.values import bytes_of
 
-MOST = 1 << 26
-"""Size of the tables that are counted at a time, in bytes."""
+MOST = 1 << 26  # size of the tables that are counted at a time, in bytes
 
 
 @dataclass(frozen=True)

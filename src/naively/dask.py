@@ -18,8 +18,7 @@ __all__ = ["fit", "predict", "predict_proba"]
 
 Count = Callable[[Iterable[pa.RecordBatch]], bytes | None]
 Add = Callable[[Iterable[bytes]], bytes | None]
-FAN = 8
-"""Number of sums that one task adds up."""
+FAN = 8  # number of sums that one task adds up
 
 
 def summed(frame: Any, count: Count, add: Add) -> list[bytes]:

@@ -18,8 +18,7 @@ Index = int | np.bool_ | slice | npt.NDArray[np.integer | np.bool_]
 """What selects rows or columns: a position, a slice, positions or a mask."""
 
 LARGEST = float(np.finfo(np.float64).max)
-SMALLEST = float(np.finfo(np.float64).tiny)
-"""The smallest normal float64 (all digits significant)."""
+SMALLEST = float(np.finfo(np.float64).tiny)  # the smallest normal float64 (all digits significant)
 
 KEPT = 8  # limbs per cell after decay, at most: 225 significant bits or more
 KEPT_BITS = 150  # significant bits that sums of many decayed cells still have

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from naively.core.markup import NO_ESTIMATE, counted
 
-MOST_WEIGHT = 1e200
-"""Largest weight of a row, so that sums over any number of rows stay in float64."""
+MOST_WEIGHT = 1e200  # largest weight of a row, so that sums over any number of rows stay in float64
 
 
 @dataclass
@@ -25,8 +24,7 @@ class Invalid:
     kind: str = field(default="", compare=False)
 
 
-HIDDEN = "(forgotten)"
-"""Replaces an example that may come from a forgotten row."""
+HIDDEN = "(forgotten)"  # replaces an example that may come from a forgotten row
 
 
 def add_invalid(total: dict[str, Invalid], more: Mapping[str, Invalid]) -> None:
@@ -79,8 +77,7 @@ def brief(example: object) -> str:
 # ---- remarks -------------------------------------------------------------------------------------
 
 
-FEW = 10
-"""Least number of rows to report that no category of a column is known."""
+FEW = 10  # least number of rows to report that no category of a column is known
 
 
 @dataclass(frozen=True)

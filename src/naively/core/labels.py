@@ -13,11 +13,9 @@ from naively.core.exact import Int64
 from naively.kernels import tables as kernel
 
 Labels = npt.NDArray[Any]
-Label = str | float | np.generic
-"""One class label."""
+Label = str | float | np.generic  # one class label
 T = TypeVar("T")
-Coded = tuple[Labels, Int64]
-"""(sorted distinct labels, position of each row's label among them)."""
+Coded = tuple[Labels, Int64]  # (sorted distinct labels, position of each row's label among them)
 
 SPAN = 1 << 20  # range of integer labels up to which a lookup table encodes them
 _KINDS = {"b": "truth", "i": "number", "u": "number", "f": "number"}

@@ -15,21 +15,15 @@ FOR, AGAINST = "30,136,229", "245,124,0"
 """RGB of blue and orange, which are distinct for colour-blind readers."""
 FAINTEST, STRONGEST = 0.05, 0.6
 """Least and largest opacity of background colours: words stay legible on white and black."""
-LONGEST = 20
-"""Characters of the longest bar."""
-PLAIN, PALE = "margin:.5em 0", "margin:.5em 0;opacity:.7"
-"""Styles of paragraphs."""
-BLANK = re.compile(r"\n(?:[^\S\n]*\n){2,}")
-"""Several blank lines, which are shown as one."""
+LONGEST = 20  # characters of the longest bar
+PLAIN, PALE = "margin:.5em 0", "margin:.5em 0;opacity:.7"  # styles of paragraphs
+BLANK = re.compile(r"\n(?:[^\S\n]*\n){2,}")  # several blank lines, which are shown as one
 
-Mark = tuple[int, int, float]
-"""(start, end, log-odds) of a part of a text."""
-Line = tuple[str, str, float]
-"""(name, value or count, log-odds)."""
+Mark = tuple[int, int, float]  # (start, end, log-odds) of a part of a text
+Line = tuple[str, str, float]  # (name, value or count, log-odds)
 
 
-PRINTED = 0.0005
-"""Log-odds below this are printed as 0."""
+PRINTED = 0.0005  # log-odds below this are printed as 0
 DOUBLES = "+0.69 doubles the odds, -0.69 halves them"
 NO_ESTIMATE = "no estimate, as every class has probability 0 (0/0): the class prior is predicted"
 """Remark on a row that has probability 0 in all classes."""

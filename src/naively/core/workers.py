@@ -182,8 +182,7 @@ class _OneThread(AbstractContextManager[None]):
             _let_all_set()  # release control: other code may set limits now
 
 
-_ALL = _OneThread()
-"""The one context of the process, since the threads of BLAS are shared too."""
+_ALL = _OneThread()  # the one context of the process, since the threads of BLAS are shared too
 
 
 def _let_all_set() -> None:

@@ -34,8 +34,7 @@ from naively.pooling.texts.scale import Scale
 from naively.statistics.terms import LengthNorm, Weighting
 from naively.tables.specification import EstimatorSpec
 
-INDICATOR = {"labels": "indicator"}
-"""Entry in the model file if y was an indicator matrix."""
+INDICATOR = {"labels": "indicator"}  # entry in the model file if y was an indicator matrix
 
 
 @dataclass(eq=False, repr=False)

@@ -128,12 +128,9 @@ class Graph:
 
 
 DAY, WEEK = 86_400, 7
-THURSDAY = 3
-"""The day of the week of 1970-01-01, from Monday as 0."""
-MARCH = 719_468
-"""Days from the first of March of the year 0 to 1970."""
-CENTURIES = 146_097
-"""Days of 400 years, the period of the calendar."""
+THURSDAY = 3  # the day of the week of 1970-01-01, from Monday as 0
+MARCH = 719_468  # days from the first of March of the year 0 to 1970
+CENTURIES = 146_097  # days of 400 years, the period of the calendar
 
 
 def part_of_dates(graph: Graph, moments: str, part: int) -> str:
@@ -190,14 +187,12 @@ PLAIN = (
     r"-?0\.0{0,3}[1-9]([0-9]{0,9}[1-9])?"
 )
 """Numbers that match no category unless `spelled` lists them, and codes such as 02139."""
-CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{2}:[0-9]{2}.*"
-"""Text that may be a date or a time."""
+CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{2}:[0-9]{2}.*"  # text that may be a date or a time
 ENDLESS = r"(?i)[-+]?(inf(inity)?|nan)"
 """Missing values in columns that may be numeric,"""
 HUGE = r"[-+]?[0-9.]+[eE]\+?[0-9]{3,}|[-+]?[0-9.]{300,}"
 """and numbers that may be beyond float64, which are missing too."""
-CODES = 2.0**53
-"""Category codes in arrays are below."""
+CODES = 2.0**53  # category codes in arrays are below
 
 
 class Inputs:

@@ -221,8 +221,7 @@ class SingularCovarianceError(FeatureError):
 class Parameters(ABC):
     """The estimated distribution p(x | y) of each class."""
 
-    n_free: int
-    """Number of free parameters, counted as in the lectures."""
+    n_free: int  # number of free parameters, counted as in the lectures
     bias: Float64 | float = 0.0
     """The constant of `log_prob`, (C,), which no feature contributes, in nats."""
     out_of_fold: OutOfFoldPredictions | None = None
@@ -395,8 +394,7 @@ class Parameters(ABC):
     claims_least: ClassVar[bool] = False
     """Whether the evidence is counted, as smoothed frequencies are, not extrapolated."""
 
-    missing_is_evidence: ClassVar[bool] = False
-    """Whether a missing value is evidence."""
+    missing_is_evidence: ClassVar[bool] = False  # whether a missing value is evidence
 
     def supposing_least(self) -> Self | None:
         """Return a cautious version to detect leaks: itself if `claims_least`; None without one."""
@@ -441,8 +439,7 @@ class Family(ABC, Generic[S, P]):
     """
 
     name: ClassVar[str]
-    summary: Summary[S]
-    """The summary that defines the sufficient statistics."""
+    summary: Summary[S]  # the summary that defines the sufficient statistics
     is_density: ClassVar[bool] = True
     is_story: ClassVar[bool] = True
     """Whether `sample` draws rows from the p(x | y) that scores them."""
@@ -450,8 +447,7 @@ class Family(ABC, Generic[S, P]):
     """Whether `alpha` is virtual rows of a density, rather than virtual counts of categories."""
     may_be_singular: ClassVar[bool] = False
     """Whether `estimate` may reject statistics that more rows would make regular."""
-    independent: ClassVar[bool] = True
-    """Whether the columns are independent, given the class."""
+    independent: ClassVar[bool] = True  # whether the columns are independent, given the class
     curve: ClassVar[CurveKind | None] = None
     """How p(x | y) of one numeric feature is plotted as a curve; None if it is not."""
     text: tuple[str | int, ...] = ()

@@ -258,8 +258,7 @@ class LinearParameters(Parameters):
         """Return the slopes, (C, d), as scikit-learn's ``feature_log_prob_``."""
         return self.terms(slice(0, self.n_features)).slope
 
-    weighted = False
-    """Whether scores are weights, not logarithms of probabilities."""
+    weighted = False  # whether scores are weights, not logarithms of probabilities
 
     def presence(self) -> Float64 | None:
         """Return P(feature is present), (C, d); None if absence is no evidence."""

@@ -24,12 +24,10 @@ from naively.tables.names import first_names
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")
 """Default spellings of a missing value."""
-BLOCK = 6 << 20
-"""Approximate number of bytes of text in one task."""
+BLOCK = 6 << 20  # approximate number of bytes of text in one task
 COLUMNS = 1000
 """Tables with more columns get larger tasks, as each batch has a fixed cost per column."""
-LONGEST = 64 << 20
-"""Maximum number of bytes of a row; a longer one is probably an unclosed quote."""
+LONGEST = 64 << 20  # maximum number of bytes of a row; a longer one is probably an unclosed quote
 HEAD = 1 << 16  # number of first bytes that are inspected
 MUCH, MOMENT = 4096, 0.02
 """If a pipe delivers at least `MUCH` bytes at once, wait `MOMENT` seconds for more, as large blocks

@@ -47,8 +47,7 @@ from naively.statistics.powers import Powers, PowerStatistics
 from naively.statistics.rows import texts as spelled
 from naively.text.documents import Documents
 
-LOOKED_AT = 10_000
-"""Largest number of distinct values that are checked against the patterns, about."""
+LOOKED_AT = 10_000  # largest number of distinct values that are checked against the patterns, about
 FEWEST, MOST_OF = 3, 0.9
 """Least number, and share, of values of one format for the format to be reported."""
 SPELLED, LONGEST = 3, 16
@@ -361,8 +360,7 @@ def _differ(column: Column, present: float) -> bool:
 # ---- recounting ----------------------------------------------------------------------------------
 
 
-Source = tuple[Counted, Any]
-"""(columns, their statistics)."""
+Source = tuple[Counted, Any]  # (columns, their statistics)
 
 
 def typed(schema: Schema, sums: Statistics, class_weight: ExactArray) -> tuple[Schema, Statistics]:

@@ -14,8 +14,7 @@ from naively.core.workers import Workers
 from naively.model.posterior import Posterior
 from naively.statistics.base import Data
 
-OPEN = -1
-"""Position of rows that get no label (abstention)."""
+OPEN = -1  # position of rows that get no label (abstention)
 
 
 @dataclass(frozen=True, eq=False)

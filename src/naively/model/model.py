@@ -45,8 +45,7 @@ from naively.statistics.base import (
 )
 from naively.statistics.powers import class_weights
 
-GROWTH = 0.1
-"""Relative growth of the total weight at which the structure is selected again."""
+GROWTH = 0.1  # relative growth of the total weight at which the structure is selected again
 
 
 @dataclass(frozen=True)

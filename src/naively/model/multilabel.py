@@ -27,10 +27,8 @@ from naively.rendering import Count
 from naively.statistics.base import FORGOTTEN, Arrays, Batch, Data, Statistics, two_classes
 from naively.statistics.powers import class_weights
 
-ALL_TEXT = ""
-"""The class of all rows if labels are text: empty text is no label, and sorts first."""
-ALL_NUMBERS = np.iinfo(np.int64).min
-"""The class of all rows if labels are whole numbers."""
+ALL_TEXT = ""  # the class of all rows if labels are text: empty text is no label, and sorts first
+ALL_NUMBERS = np.iinfo(np.int64).min  # the class of all rows if labels are whole numbers
 
 
 def all_rows(labels: Labels) -> Labels:

@@ -49,8 +49,7 @@ REASONS = pa.list_(pa.struct([
     ("feature", pa.string()), ("term", pa.string()), ("value", pa.string()),
     ("log_odds", pa.float64()),
 ]))  # fmt: skip
-MOST = 30
-"""Maximum number of contributions in an explanation, those with the largest log-odds."""
+MOST = 30  # maximum number of contributions in an explanation, those with the largest log-odds
 
 
 def content_of(estimator: NaiveBayesClassifier) -> bytes:

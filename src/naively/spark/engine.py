@@ -26,8 +26,7 @@ from naively.tables.names import no_column
 FOLDS = re.compile(r"(CrossValidator|TrainValidationSplit)_\w+_rand")
 """Columns that Spark adds during cross-validation, which are not features."""
 NESTED = (types.ArrayType, types.MapType, types.StructType, types.UserDefinedType)
-WIDEST = 4096
-"""Maximum number of entries of a vector column."""
+WIDEST = 4096  # maximum number of entries of a vector column
 
 
 @dataclass(frozen=True)
@@ -176,8 +175,7 @@ def _in_utc(column: pa.Array) -> pa.Array:
 
 SHARE = 32 << 20
 """Approximate bytes of files for each task, if there is more than one share for each core."""
-AT_ONCE = 64
-"""Assumed number of parallel tasks with Spark Connect, which does not report it."""
+AT_ONCE = 64  # assumed number of parallel tasks with Spark Connect, which does not report it
 
 
 def fitted_files(
@@ -246,10 +244,8 @@ def fitted(
 # ---- spark ---------------------------------------------------------------------------------------
 
 
-PIECE = 4 << 20
-"""Maximum bytes of a sum in one row: messages and batches of Spark have limits."""
-GROUPS = 16
-"""Number of groups of partitions that are added up in parallel."""
+PIECE = 4 << 20  # maximum bytes of a sum in one row: messages and batches of Spark have limits
+GROUPS = 16  # number of groups of partitions that are added up in parallel
 COLUMNS = "part long, piece long, pieces long, data binary"
 SCHEMA = pa.schema(
     [("part", pa.int64()), ("piece", pa.int64()), ("pieces", pa.int64()), ("data", pa.binary())]

@@ -110,12 +110,10 @@ class Statistics:
 
     tables: dict[str, ExactArray]
 
-    signed: ClassVar[tuple[str, ...]] = ()
-    """Tables that may have negative numbers."""
+    signed: ClassVar[tuple[str, ...]] = ()  # tables that may have negative numbers
     of_rows: ClassVar[tuple[str, ...]] = ("missing",)
     """Tables whose numbers add up to weights of rows, for each class and feature."""
-    sized_by: ClassVar[str] = "sum"
-    """The table whose shape gives the number of features."""
+    sized_by: ClassVar[str] = "sum"  # the table whose shape gives the number of features
     pooled_tables: ClassVar[tuple[str, ...]] = ()
     """Tables that are sums over all classes, with a first axis of length 1."""
 

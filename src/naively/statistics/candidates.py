@@ -34,8 +34,7 @@ from naively.statistics.levels import (
 from naively.statistics.rows import TEXT, number_text
 from naively.text.documents import Documents
 
-FEW_NUMBERS = 1024
-"""Largest number of distinct numbers of a column that are all stored."""
+FEW_NUMBERS = 1024  # largest number of distinct numbers of a column that are all stored
 ROOM, EACH = 1 << 22, 32
 """Bytes of the distinct texts of a column that are all stored, at most; bytes added per text."""
 NUMBERS, FRACTIONAL, NEGATIVE, TEXTS, WORDS = range(5)

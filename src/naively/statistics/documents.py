@@ -21,12 +21,9 @@ from naively.statistics.levels import Encoded, count_levels
 from naively.statistics.sample import ALL, below, priorities, stands_for
 from naively.text.documents import Documents
 
-KEPT = 20_000
-"""Largest number of distinct documents in the sample."""
-ROOM = 1 << 25
-"""Largest total size of the documents in the sample, in bytes."""
-LONGEST = 1 << 18
-"""Largest size of a document in the sample, in bytes."""
+KEPT = 20_000  # largest number of distinct documents in the sample
+ROOM = 1 << 25  # largest total size of the documents in the sample, in bytes
+LONGEST = 1 << 18  # largest size of a document in the sample, in bytes
 NEW = -1  # column of a document that is not in the sample
 
 

@@ -71,8 +71,7 @@ class LevelStatistics(Statistics):
     levels: list[Levels]
 
     sized_by = "missing"
-    none: ClassVar[Levels] = np.empty(0, np.int64)
-    """The categories of a feature without values."""
+    none: ClassVar[Levels] = np.empty(0, np.int64)  # the categories of a feature without values
 
     @property
     def offsets(self) -> Int64:

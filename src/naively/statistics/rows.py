@@ -161,8 +161,7 @@ def from_text(rows: Levels, d: int) -> tuple[Codes, list[Levels]]:
 # ---- mixed ---------------------------------------------------------------------------------------
 
 
-SHORT = 32
-"""Length up to which texts do not count towards the room; numbers are shorter."""
+SHORT = 32  # length up to which texts do not count towards the room; numbers are shorter
 
 
 def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:

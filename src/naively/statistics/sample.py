@@ -25,12 +25,9 @@ from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Data,
 from naively.statistics.levels import Encoded, Levels, count_levels, mixed_arrays, read_mixed
 from naively.statistics.rows import Codes, distinct, encoded, hashed, sizes, union, used
 
-ALL = np.inf
-"""The threshold that includes all keys."""
-KEYS = 2.0**64
-"""Upper bound of the keys."""
-LIGHT = 1e-300
-"""Smaller weights are raised to this."""
+ALL = np.inf  # the threshold that includes all keys
+KEYS = 2.0**64  # upper bound of the keys
+LIGHT = 1e-300  # smaller weights are raised to this
 
 
 def below(keys: UInt64, weight: Float64, threshold: float) -> npt.NDArray[np.bool_]:
@@ -79,8 +76,7 @@ def threshold(weight: Float64, most: int) -> float:
 # ---- sample rows ---------------------------------------------------------------------------------
 
 
-SPARE = 1.25
-"""Categories per row, from which unused ones are dropped."""
+SPARE = 1.25  # categories per row, from which unused ones are dropped
 
 
 @dataclass(frozen=True)
@@ -212,8 +208,7 @@ def _by_column(columns: Iterable[npt.NDArray[Any]], rows: int, size: int) -> Cod
 # ---- sample --------------------------------------------------------------------------------------
 
 
-ROOM = 1 << 25
-"""Largest total length of the distinct texts of all sampled rows, in characters."""
+ROOM = 1 << 25  # largest total length of the distinct texts of all sampled rows, in characters
 
 
 @dataclass(eq=False, repr=False)

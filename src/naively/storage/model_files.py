@@ -63,8 +63,7 @@ from naively.storage.parts import Part, decode_parts, encode_parts
 
 VERSION = 5
 KEY = "naively"
-SERVED = "served"
-"""Key in `Saved.extra` for the log of a served model: see `naively.serve.store`."""
+SERVED = "served"  # key in `Saved.extra` for the log of a served model: see `naively.serve.store`
 
 Stamp = tuple[int, int, int, int]
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from naively.statistics.base import Arrays
 
-REST = ""
-"""Name of the part of all rows without a named part."""
+REST = ""  # name of the part of all rows without a named part
 WHEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 

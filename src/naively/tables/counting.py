@@ -83,8 +83,7 @@ def _by_plan(model: Model, other: Model) -> Model:
 MOST_LEVELS = 1_000_000
 """Maximum number of categories of a column; one with more is probably an identifier."""
 
-BATCH = 1 << 17
-"""Number of rows that are encoded and counted at a time."""
+BATCH = 1 << 17  # number of rows that are encoded and counted at a time
 
 
 def slices(table: pa.Table) -> list[tuple[int, pa.Table]]:

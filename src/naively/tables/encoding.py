@@ -28,8 +28,7 @@ from naively.text.documents import Documents
 
 Arrays = Mapping[str, pa.Array]
 
-LONGEST = 1 << 16
-"""Maximum length of a category in stored rows; longer ones are truncated."""
+LONGEST = 1 << 16  # maximum length of a category in stored rows; longer ones are truncated
 
 
 def encode(
@@ -260,8 +259,7 @@ def decode_block(schema: Schema, block: Block, drawn: Data) -> dict[str, pa.Arra
 # ---- undeclared types ----------------------------------------------------------------------------
 
 
-WHOLE = 2.0**53
-"""Integers from here on are text if float64 cannot represent them exactly."""
+WHOLE = 2.0**53  # integers from here on are text if float64 cannot represent them exactly
 
 
 def read(

@@ -16,8 +16,7 @@ from naively.pooling.dates import as_dates
 from naively.pooling.texts.prose import are_prose
 from naively.statistics.levels import Encoded, Levels
 
-LOOKED_AT = 10_000
-"""Maximum number of categories to look at (approximately)."""
+LOOKED_AT = 10_000  # maximum number of categories to look at (approximately)
 FEWEST, ONCE = 50, 0.5
 """Minimum number of categories, and minimum share of them that occur in one row only."""
 WORDS, SPREAD = 3.0, 1.0

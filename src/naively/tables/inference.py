@@ -176,8 +176,7 @@ ROWS, CELLS = 100_000, 50_000_000
 EVIDENCE = Why("evidence")
 OPEN = Why("as its values are")
 
-FamilyChoice = AnyFamily | str
-"""A family, the name of one, or "skip"."""
+FamilyChoice = AnyFamily | str  # a family, the name of one, or "skip"
 Columns = Mapping[str | tuple[str, ...], FamilyChoice]
 
 

@@ -11,8 +11,7 @@ from naively.families.base import AnyFamily, Family
 from naively.families.numeric.gaussian import Gaussian
 from naively.families.registry import FAMILIES
 
-LONGEST = 60
-"""Characters of a column name, at most: longer ones are probably values."""
+LONGEST = 60  # characters of a column name, at most: longer ones are probably values
 SHOWN, PAIRS = 5, 500
 """Missing columns to show, and pairs of names to compare for misspelt ones, at most, because
 comparing takes time."""

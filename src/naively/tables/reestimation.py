@@ -14,8 +14,7 @@ from naively.tables.inference import ColumnOptions
 from naively.tables.names import few, named, no_column
 
 AGAIN = "call `fit` again, or set the parameters back"
-OF_PRIOR = {"prior", "prior_smoothing", "n_jobs"}
-"""Parameters that do not change a family."""
+OF_PRIOR = {"prior", "prior_smoothing", "n_jobs"}  # parameters that do not change a family
 FIXED = ("asked", "chosen", "levels")
 """Kinds of reasons (`Why.kind`) of families that `alpha` and `unseen` do not change."""
 OF_NUMBERS = ("numbers", "whole numbers", "sparse numbers", "sparse counts")

@@ -213,8 +213,7 @@ def _distinct(labels: Labels) -> Iterator[Int64]:
 
 SEPARATORS = ("|", ";", ",")
 """Separators of labels in text; the first one that occurs in a cell is used."""
-USUAL = ";"
-"""Default separator, if no cell has one."""
+USUAL = ";"  # default separator, if no cell has one
 
 
 @dataclass(frozen=True)

@@ -50,8 +50,7 @@ def _of_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 Rows = TypeVar("Rows", pa.Table, pa.RecordBatch)
 
-VIEW = 16
-"""Bytes of a view (Arrow's string_view and binary_view)."""
+VIEW = 16  # bytes of a view (Arrow's string_view and binary_view)
 
 
 def is_view(kind: pa.DataType) -> bool:
@@ -126,8 +125,7 @@ def _blanked(array: pa.Array) -> pa.Array:
 # ---- decimal numbers -----------------------------------------------------------------------------
 
 
-MANY = 4096
-"""Minimum number of values for which loading the kernel pays off."""
+MANY = 4096  # minimum number of values for which loading the kernel pays off
 AFTER = 8  # bytes that the kernel may read beyond the last value
 
 
@@ -160,10 +158,8 @@ DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000
 """Number of time units in a day."""
 FIRST, LAST = -719_162, 2_932_896
 """The first day of the year 1, and the last of 9999, in days since 1970."""
-CYCLE = 146_097
-"""Days of 400 years, the period of the Gregorian calendar."""
-LONGEST = 999_999_999
-"""Maximum days of a Python `timedelta`."""
+CYCLE = 146_097  # days of 400 years, the period of the Gregorian calendar
+LONGEST = 999_999_999  # maximum days of a Python `timedelta`
 
 
 def plain(column: pa.Array) -> pa.Array:

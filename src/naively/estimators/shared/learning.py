@@ -55,8 +55,7 @@ SAVED, SET_LATER = "saved", "set_later"
 """Keys of a pickled state: the model as bytes; values, when the model was estimated, of parameters
 that were set later.
 """
-UNREAD = ("n_jobs",)
-"""Parameters that do not change results."""
+UNREAD = ("n_jobs",)  # parameters that do not change results
 
 
 class Rereads:
@@ -67,8 +66,7 @@ class Rereads:
     """
 
     model_: Model
-    _read: dict[str, Any]
-    """The parameters that `model_` was estimated with."""
+    _read: dict[str, Any]  # the parameters that `model_` was estimated with
 
     @abstractmethod
     def _family(self) -> AnyFamily: ...
@@ -299,10 +297,8 @@ class Learning(Rereads):
     n_features_in_: int
     get_params: Any
     n_jobs: int | None
-    _noted: tuple[str, ...] = ()
-    """Names of attributes that are set together with the model."""
-    _parts: Mapping[str, Part]
-    """Named parts of the model; see `naively.storage.named_parts`."""
+    _noted: tuple[str, ...] = ()  # names of attributes that are set together with the model
+    _parts: Mapping[str, Part]  # named parts of the model; see `naively.storage.named_parts`
 
     @abstractmethod
     def _summarise(

@@ -185,8 +185,7 @@ def as_kind(table: pa.Table, kind: str) -> Any:
 # ---- columns by position -------------------------------------------------------------------------
 
 
-PASSED = ("naively", "sklearn")
-"""Packages to skip when a warning names the line that caused it."""
+PASSED = ("naively", "sklearn")  # packages to skip when a warning names the line that caused it
 
 
 def placed(
@@ -250,8 +249,7 @@ def warn(message: str) -> None:
 
 TrainingData = tuple[Any, LabelCodes, Float64 | None, Kind]
 """(table without the target, labels, weights, type of X)."""
-Learned = tuple[Any, LabelCodes, Float64 | None]
-"""(table, labels, weights)."""
+Learned = tuple[Any, LabelCodes, Float64 | None]  # (table, labels, weights)
 
 
 class TableClassifier(NaiveBayesClassifier):
@@ -264,8 +262,7 @@ class TableClassifier(NaiveBayesClassifier):
     _noted = ("_kind",)
     _kind: Kind = "arrow"
 
-    _name: str
-    """Name of the estimator in model files, also for subclasses of it."""
+    _name: str  # name of the estimator in model files, also for subclasses of it
 
     def _columns(self) -> ColumnOptions:
         """Return the options for columns from the current parameters."""

@@ -18,14 +18,12 @@ from naively.tables.values import level_text
 
 READING = ("duckdb", "postgres", "sqlite")
 """Dialects in which numeric categories are compared as numbers, so that 1.50 equals 1.5."""
-EXACT = 2.0**53
-"""Numbers from here on are compared by all their digits, as text."""
+EXACT = 2.0**53  # numbers from here on are compared by all their digits, as text
 WRITTEN = r"^[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,2})?$"
 """Numbers, except those that may be beyond float64, which are errors in PostgreSQL,"""
 LONGEST = 99
 """as are numbers of more characters."""
-CODES = ("0[0-9]*", "[-+]0[0-9]*")
-"""Digits with leading zeros are codes, not numbers."""
+CODES = ("0[0-9]*", "[-+]0[0-9]*")  # digits with leading zeros are codes, not numbers
 
 
 def as_text(name: str, dialect: str, missing: Sequence[str]) -> exp.Expression:

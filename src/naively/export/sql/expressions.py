@@ -13,8 +13,7 @@ from naively.export.formulas import NotExportableError
 
 FOLDING = ("bigquery", "duckdb", "sqlite")
 """Dialects in which column names are case-insensitive for A to Z."""
-LONGEST = {"postgres": 63}
-"""The most bytes of a name in a database; it ignores the rest."""
+LONGEST = {"postgres": 63}  # the most bytes of a name in a database; it ignores the rest
 CAPITALS = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
@@ -61,10 +60,8 @@ def _cut(name: str, longest: int) -> str:
 # ---- expressions ---------------------------------------------------------------------------------
 
 
-Columns = dict[str, exp.Expression]
-"""Expressions by their alias."""
-LEAST = -700.0
-"""Nats of a class relative to the best, at least; exp of less underflows."""
+Columns = dict[str, exp.Expression]  # expressions by their alias
+LEAST = -700.0  # nats of a class relative to the best, at least; exp of less underflows
 
 
 class Postgres(dialects.Postgres):  # type: ignore[misc]

@@ -65,18 +65,15 @@ from naively.tables.names import first_names
 DIALECTS = ("bigquery", "duckdb", "postgres", "snowflake", "sqlite")
 LISTS = ("duckdb", "postgres")
 """Dialects in which tables of scores are arrays; in the others they are CASE expressions."""
-ROW = "r"
-"""The internal alias of the row number."""
-GAPS = "gaps"
-"""The internal alias of the number of missing cells."""
+ROW = "r"  # the internal alias of the row number
+GAPS = "gaps"  # the internal alias of the number of missing cells
 ENDLESS = [sign + word for word in ("inf", "infinity", "nan") for sign in ("", "+", "-")]
 """Missing values in columns that may be numeric, in lower case."""
 REMARK = (
     "-- Categories are compared by value. A column that has none of those which the model knows "
     "counts as\n-- unseen in each row: cast such a column, or write its values as here."
 )
-MATERIALIZED = ("duckdb", "postgres", "sqlite")
-"""Dialects that support MATERIALIZED for a stage."""
+MATERIALIZED = ("duckdb", "postgres", "sqlite")  # dialects that support MATERIALIZED for a stage
 
 
 def to_sql(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) -> str:

@@ -28,13 +28,11 @@ from naively.export.sql.expressions import (
 from naively.formula import Bag, Formula, MixedTexts, TextEvidence
 from naively.text.analysis import LETTERS, Analysis
 
-DIALECTS = ("duckdb", "postgres")
-"""Dialects for which the tokenization is tested."""
+DIALECTS = ("duckdb", "postgres")  # dialects for which the tokenization is tested
 POINTS, ASCII = 0x110000, 0x80
 SIGMA, DOTTED = "Σ", "İ"
 """Letters whose lower case depends on their neighbours, or has two characters."""
-ABSENT, PRESENT = 0, 1
-"""States of a document."""
+ABSENT, PRESENT = 0, 1  # states of a document
 CLOCK = r"[0-9]{2}:[0-9]{2}"
 WRITTEN = (
     r"^([-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
@@ -330,10 +328,8 @@ def _point(k: int, dialect: str) -> str:
 # ---- prior mixing --------------------------------------------------------------------------------
 
 
-Text = tuple[str, TextTerm]
-"""(the alias of a document's state, its terms)."""
-FACTOR = "factor"
-"""The alias of the factor of rows with unfamiliar missing cells; null for others."""
+Text = tuple[str, TextTerm]  # (the alias of a document's state, its terms)
+FACTOR = "factor"  # the alias of the factor of rows with unfamiliar missing cells; null for others
 
 
 class MixedTerm:

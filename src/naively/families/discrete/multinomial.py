@@ -28,8 +28,7 @@ from naively.kernels import scores as kernel
 from naively.statistics.base import Data, is_sparse
 from naively.statistics.powers import CountStatistics, CountSums, Ranks
 
-ROLLS = 100
-"""Events in a sampled row by default."""
+ROLLS = 100  # events in a sampled row by default
 
 
 @dataclass(frozen=True)

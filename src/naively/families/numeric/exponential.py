@@ -14,8 +14,7 @@ from naively.families.linear import LinearParameters, Scorer, Terms, log
 from naively.statistics.base import Data, dense
 from naively.statistics.powers import CountStatistics, CountSums, mean, refuse_beyond
 
-FLOOR = 1e-9
-"""The least mean of a class, as a fraction of the feature's mean over all classes."""
+FLOOR = 1e-9  # the least mean of a class, as a fraction of the feature's mean over all classes
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,8 @@ from naively.io.inputs import BOM, MISSING, UNTYPED, LineBlock, LinesPart, Strea
 from naively.tables.names import first_names
 from naively.tables.values import TRUTH
 
-ENOUGH = 1 << 20
-"""Minimum number of bytes for which loading the kernels pays off."""
-ROWS = 1 << 13
-"""Number of rows per kernel call, so that their text stays in the CPU cache."""
+ENOUGH = 1 << 20  # minimum number of bytes for which loading the kernels pays off
+ROWS = 1 << 13  # number of rows per kernel call, so that their text stays in the CPU cache
 AFTER = 64  # padding that the kernels may read beyond the text
 
 
@@ -143,8 +141,7 @@ TYPES = frozenset(
 FLAGS = frozenset({"", "class", "c", "meta", "m", "ignore", "i"})
 TOTAL = re.compile(r"(grand |sub)?totals?:?|sums?:?", re.I)
 LABEL = b"__label__"
-LINES = 2
-"""Minimum number of rows for checks of the first rows."""
+LINES = 2  # minimum number of rows for checks of the first rows
 
 
 def header_hint(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> str:

@@ -21,8 +21,7 @@ from naively.io.places import SQUEEZED, Place, suffix
 
 FILE, LABEL = "file", "label"
 TEXTS = ("text",)
-LARGE = 1 << 31
-"""Number of bytes from which on a column needs 64-bit offsets."""
+LARGE = 1 << 31  # number of bytes from which on a column needs 64-bit offsets
 
 
 class Document(NamedTuple):

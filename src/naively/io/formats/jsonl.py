@@ -19,8 +19,7 @@ from naively.io import inputs
 from naively.io.frames import to_array
 from naively.io.inputs import BOM, ENCODED, TEXT, LineBlock, LinesPart, Stream, TableError, Task
 
-ENOUGH = 1 << 20
-"""Minimum number of bytes for which loading the kernels pays off."""
+ENOUGH = 1 << 20  # minimum number of bytes for which loading the kernels pays off
 AFTER = 64  # padding that the kernels may read beyond the text
 
 
@@ -77,8 +76,7 @@ def _names(data: bytes) -> list[str]:
 
 NULL = re.compile(rb"\}\s*null")
 STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.S)
-DEEPEST = 500
-"""Maximum depth of nested values."""
+DEEPEST = 500  # maximum depth of nested values
 
 
 class JsonLines(LinesPart):

@@ -16,10 +16,8 @@ from naively.io.arrow import UnreadableTypeError, checked
 from naively.io.inputs import DECLARED, ENCODED, FilePart, Stream, TableError, Task
 from naively.tables.values import is_text, without_views
 
-ROWS = 1 << 15
-"""Maximum number of rows of a batch: few, so that several batches fit in memory."""
-BYTES = 16 << 20
-"""Approximate number of bytes of a batch."""
+ROWS = 1 << 15  # maximum number of rows of a batch: few, so that several batches fit in memory
+BYTES = 16 << 20  # approximate number of bytes of a batch
 
 
 class Columnar(FilePart[Any]):
