@@ -97,13 +97,11 @@ def _read(share: Source) -> Iterator[pa.RecordBatch]:
 
 def added(counts: Iterable[bytes]) -> bytes | None:
     """Return the sum of such statistics; None if there are none."""
-    first_content, total = None, None
-    for content in counts:
-        if first_content is None:
-            first_content = content
-            continue
-        total = merge(_model(first_content) if total is None else total, _model(content))
-    return first_content if total is None else to_bytes(Saved(total))
+    counts = iter(counts)
+    first, second = next(counts, None), next(counts, None)
+    if first is None or second is None:
+        return first
+    return to_bytes(Saved(reduce(merge, map(_model, chain([first, second], counts)))))
 
 
 def learned(plan: Plan, counts: Iterable[bytes]) -> Model:
@@ -112,12 +110,10 @@ def learned(plan: Plan, counts: Iterable[bytes]) -> Model:
     Raises LearningError if there are no rows, or no valid labels.
     """
     models = map(_model, counts)
-    first_model = next(models, None)
-    if first_model is None:
+    if (first_model := next(models, None)) is None:
         raise LearningError("there are no rows")
-    model = replace(
-        reduce(merge, models, first_model), untyped=plan.blank.untyped
-    )  # bytes do not store it
+    model = reduce(merge, models, first_model)
+    model = replace(model, untyped=plan.blank.untyped)  # which bytes do not store
     if len(model.classes) == 0:
         raise LearningError(f"every label in column {plan.spec.target!r} is missing")
     return settled(plan, model)
@@ -230,8 +226,7 @@ def fitted(estimator: Any, model: Model, like: Any = None) -> Any:
             UserWarning, stacklevel=3,
         )  # fmt: skip
     if isinstance(fitted_copy, TextNB):
-        schema = Schema.of_array(model.schema.blocks[0].family, 1)
-        model = model.read_as(schema)
+        model = model.read_as(Schema.of_array(model.schema.blocks[0].family, 1))
         model.target = None
         model.posterior(workers(fitted_copy.n_jobs))
         fitted_copy._keep(model, {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from naively import clusters
@@ -123,6 +124,8 @@ def fit(
 def predict(model: Any, ddf: Any) -> Any:
     """Predict labels with a fitted estimator, as a Dask Series with the index of the rows.
 
+    Parameters
+    ----------
     model : fitted AutoBayes, NaiveBayes or TextNB.
     ddf : Dask DataFrame; for `TextNB` a Dask Series of documents.
     """
@@ -150,12 +153,5 @@ def _labels(part: Any, model: Any) -> Any:
 def _probabilities(part: Any, model: Any) -> Any:
     import pandas as pd
 
-    classes = model.classes_
-    proba = model.predict_proba(part) if len(part) else _none(len(classes))
-    return pd.DataFrame(proba, part.index, classes)
-
-
-def _none(classes: int) -> Any:
-    import numpy as np
-
-    return np.empty((0, classes))
+    proba = model.predict_proba(part) if len(part) else np.empty((0, len(model.classes_)))
+    return pd.DataFrame(proba, part.index, model.classes_)

@@ -139,15 +139,10 @@ class ExactArray:
     ) -> ExactArray:  # fmt: skip
         """Add (or subtract) `other` to the cells [rows[i], columns[j]], in place where possible.
 
-        Parameters
-        ----------
-        other : ExactArray of shape (r, ...) or (r, c, ...)
-        rows, columns : (r,) and (c,) int64, distinct positions; all by default.
-        sign : 1 or -1
+        Use the sum in place of self, whose limbs it may share.
 
-        Returns
-        -------
-        ExactArray : the sum; use it in place of self, whose limbs it may share.
+        other : of shape (r, ...) or (r, c, ...)
+        rows, columns : (r,) and (c,) int64, distinct positions; all by default.
         """
         width = other.limbs.shape[-1]
         if width == 0:
@@ -197,8 +192,7 @@ class ExactArray:
         limbs = self.limbs
         dense = limbs.flags.c_contiguous and limbs.size  # else `take` copies or counts all first
         if dense and isinstance(positions, np.ndarray) and positions.dtype.kind == "i":
-            # faster than indexing
-            return ExactArray(np.take(self.limbs, positions, axis), self.low)
+            return ExactArray(np.take(limbs, positions, axis), self.low)  # faster than indexing
         return ExactArray(self.limbs[(slice(None),) * axis + (positions,)], self.low)
 
     def summed(self, axis: int) -> ExactArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -194,12 +194,10 @@ class LabelSets(NamedTuple):
         place = {label: k for k, label in enumerate(labels.tolist())}
         codes = [sorted(place[value] for value in row_labels) for row_labels in label_sets]
         starts = np.cumsum([0, *map(len, codes)], dtype=np.int64)
-        return cls(
-            labels, np.array([c for row_labels in codes for c in row_labels], np.int64), starts
-        )
+        return cls(labels, np.array([*chain.from_iterable(codes)], np.int64), starts)
 
 
-def _label(label: object, where: str) -> str | int:
+def _label(label: Any, where: str) -> str | int:
     """Return a label as text or int; ValueError if it is neither."""
     if isinstance(label, str):
         if "\0" in label:
@@ -210,11 +208,10 @@ def _label(label: object, where: str) -> str | int:
             f"{where} has the truth value {label} among its labels, which are text or whole "
             "numbers; an indicator matrix has a column for each label"
         )
-    number = label
-    if isinstance(label, float | np.floating) and float(label).is_integer():
-        number = int(label)
+    is_float = isinstance(label, float | np.floating)
+    number = int(label) if is_float and float(label).is_integer() else label
     if not isinstance(number, int | np.integer):
-        missing = label is None or (isinstance(label, float | np.floating) and np.isnan(label))
+        missing = label is None or (is_float and np.isnan(label))
         description = "a missing label" if missing else f"the label {label!r}"
         raise ValueError(f"{where} has {description}: labels are text or whole numbers")
     if not LEAST <= int(number) <= MOST:

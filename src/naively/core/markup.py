@@ -82,9 +82,8 @@ def length(odds: float, widest: float, longest: int = LONGEST) -> int:
 
 def cut_note(marked: int, whole: int) -> str:
     """Return the remark that a long text is cut; "" if all of it is shown."""
-    if marked == whole:
-        return ""
-    return f"the first {marked:,} of {whole:,} characters; the terms are those of all of it"
+    cut = f"the first {marked:,} of {whole:,} characters; the terms are those of all of it"
+    return "" if marked == whole else cut
 
 
 def printable(text: str) -> str:
@@ -187,9 +186,8 @@ def legend(label: Label, against: Label) -> str:
         f'<span style="{colour(sign)}">for {escaped(shown(str(name)))}</span>'
         for name, sign in ((label, 1.0), (against, -1.0))
     )
-    title = (
-        f"log-odds of {escaped(shown(str(label)))} against {escaped(shown(str(against)))}, in nats"
-    )
+    first, second = (escaped(shown(str(name))) for name in (label, against))
+    title = f"log-odds of {first} against {second}, in nats"
     return paragraph(f"{title}: {positive} {negative}; {DOUBLES}")
 
 

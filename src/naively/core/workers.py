@@ -89,13 +89,9 @@ def workers(n_jobs: int | None) -> Workers:
         raise ValueError(f"n_jobs must be an integer or None, not {n_jobs!r}")
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0; use 1 for one thread, -1 for all processors")
-    available = _processors()
-    if n_jobs is None:
-        count = available
-    elif n_jobs > 0:
-        count = int(n_jobs)
-    else:
-        count = max(1, available + 1 + int(n_jobs))
+    count = _processors() if n_jobs is None else int(n_jobs)
+    if count < 0:
+        count = max(1, _processors() + 1 + count)
     return Serial() if count == 1 else Threads(count)
 
 

@@ -23,10 +23,7 @@ class NotExportableError(ValueError):
 def model_of(estimator: Any) -> Model:
     """Return the model of a fitted estimator, or the model itself.
 
-    Raises
-    ------
-    TypeError : if it is neither.
-    sklearn.exceptions.NotFittedError : if the estimator is not fitted.
+    Raises TypeError if it is neither; NotFittedError if the estimator is not fitted.
     """
     if isinstance(estimator, Model):
         return estimator
@@ -85,15 +82,12 @@ def _moments(
     clock = clock or "00:00"
     clocks = [clock, f"{clock}:00"]
     if seconds:
-        clocks = [f"{clock}:{seconds}{digits}" for digits in _fractions(fraction or "")]
+        part = fraction or ""  # as it is, with three digits and with six
+        fractions = [part, *(part.ljust(size, "0") for size in (4, 7) if 0 < len(part) < size)]
+        clocks = [f"{clock}:{seconds}{digits}" for digits in fractions]
     zones = ["+00:00", "Z", "+00", "+0000"] if zone == "+00:00" else [zone or ""]
     prefixes = [f"{date} ", f"{date}T"] if date else [""]
     return [prefix + time + offset for prefix in prefixes for time in clocks for offset in zones]
-
-
-def _fractions(part: str) -> list[str]:
-    """Write a fraction of a second as it is, with three digits and with six."""
-    return [part, *(part.ljust(size, "0") for size in (4, 7) if 0 < len(part) < size)]
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -81,15 +81,10 @@ def numbers_of(model: Model) -> Json:
     terms = [_term(term, cuts, texts) for term in formula.terms]
     gaps = _gaps(formula, cuts, texts)
     return {
-        "target": model.target,
-        "classes": labels,
-        "missing": list(model.schema.missing),
-        "base": formula.base.tolist(),
-        "terms": terms,
-        "gaps": gaps,
-        "cuts": cuts,
+        "target": model.target, "classes": labels, "missing": list(model.schema.missing),
+        "base": formula.base.tolist(), "terms": terms, "gaps": gaps, "cuts": cuts,
         "texts": [*map(_text, texts)],
-    }
+    }  # fmt: skip
 
 
 def _gaps(formula: Formula, cuts: list[Json], texts: list[TextEvidence]) -> Json | None:

@@ -108,14 +108,12 @@ class Events:
 
     def of_classes(self, chosen: Int64) -> Events:
         """Select some classes."""
-        alpha, alpha_total = (
+        alpha, whole = (
             values[chosen] if np.ndim(values) == 2 and len(values) > 1 else values
             for values in (self.alpha, self.whole)
         )
         odds = None if self.odds is None else self.odds[chosen]
-        return Events(
-            self.names, self.counts[chosen], self.totals[chosen], alpha, alpha_total, odds
-        )
+        return Events(self.names, self.counts[chosen], self.totals[chosen], alpha, whole, odds)
 
 
 @dataclass(frozen=True)
@@ -366,10 +364,7 @@ class Parameters(ABC):
         """List all numbers of each class and feature; empty for a family without such numbers."""
         numbers = self.numbers()
         values = {} if numbers is None else numbers.values
-        return [
-            Listed(name, np.arange(matrix.shape[1]), None, matrix)
-            for name, matrix in values.items()
-        ]
+        return [Listed(name, np.arange(x.shape[1]), None, x) for name, x in values.items()]
 
     def evidence(self, names: Sequence[str]) -> Evidences | None:
         """Return the weighted evidence; None if the family has no weights."""
@@ -421,11 +416,7 @@ def alpha_of_classes(alpha: Any, classes: Int64, n_classes: int) -> Any:
             level: np.asarray(value)[classes] if np.shape(value) == (n_classes,) else value
             for level, value in alpha.items()
         }
-        return (
-            selected
-            if any(selected[level] is not value for level, value in alpha.items())
-            else alpha
-        )
+        return alpha if all(selected[k] is value for k, value in alpha.items()) else selected
     if alpha is None or isinstance(alpha, str) or np.ndim(alpha) != 2 or len(alpha) != n_classes:
         return alpha
     return np.asarray(alpha)[classes]
@@ -563,7 +554,5 @@ def unlike(a: AnyFamily, b: AnyFamily) -> str:
         return a.name
     shown = [field.name for field in fields(a) if field.repr]
     pairs = [(name, getattr(a, name), getattr(b, name)) for name in shown]
-    differences = [
-        f"{name} {left!r} and {right!r}" for name, left, right in pairs if repr(left) != repr(right)
-    ]
+    differences = [f"{name} {x!r} and {y!r}" for name, x, y in pairs if repr(x) != repr(y)]
     return f"{a.name} with {', '.join(differences) or 'other reference documents'}"

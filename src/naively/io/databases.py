@@ -97,10 +97,8 @@ def _duckdb(sql: str, database: str, opened: ExitStack) -> Any:
     import duckdb
 
     path = _there(database) if database != "duckdb:" else ""
-    connection = opened.enter_context(
-        closing(duckdb.connect(path or ":memory:", bool(path), config={"memory_limit": MEMORY}))
-    )
-    rows = connection.sql(sql)
+    connection = duckdb.connect(path or ":memory:", bool(path), config={"memory_limit": MEMORY})
+    rows = opened.enter_context(closing(connection)).sql(sql)
     if rows is None:
         raise TableError(f"{database}: the query gives no rows to read")
     return result_of(rows)

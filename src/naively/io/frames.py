@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -73,8 +73,7 @@ class ArrowStream(Part):
         self, name: str, begin: Callable[[], Any], names: Iterable[str] | None, again: bool
     ) -> None:
         self.name, self._begin, self._again = name, begin, again
-        self._begun = None
-        self._bytes = 0
+        self._begun, self._bytes = None, 0
         if names is None:
             self._begun = begin()
             names = self._begun.schema.names
@@ -89,13 +88,12 @@ class ArrowStream(Part):
             for batch in batches:
                 rows += batch.num_rows
                 self._bytes += bytes_of(batch)
-                size = _rows_of(batch)
+                row_bytes = bytes_of(batch) // max(1, batch.num_rows)
+                size = min(ROWS, max(256, BYTES // max(1, row_bytes)))
                 for start in range(0, batch.num_rows, size):
                     yield partial(_plain, batch.slice(start, size), columns)
         finally:
-            close = getattr(batches, "close", None)
-            if close is not None:
-                close()
+            getattr(batches, "close", lambda: None)()
         if rows == 0 and not self._again:
             raise TableError(
                 f"{self.name} has no rows: it can be read only once; was it read before?"
@@ -114,8 +112,7 @@ def arrow_stream(X: Any) -> ArrowStream | None:
     ``__arrow_c_stream__`` and without a length. Raises TableError if it was read before and cannot
     be read again, or columns have the same name.
     """
-    manner = _manner(X)
-    if manner is None:
+    if (manner := _manner(X)) is None:
         return None
     begin, names, is_repeatable = manner
     return ArrowStream(_called(X), begin, None if names is None else names(), is_repeatable)
@@ -216,11 +213,6 @@ def result_of(X: Any) -> Any:
 # ---- batches -----------------------------------------------------------------------------------
 
 
-def _rows_of(batch: pa.RecordBatch) -> int:
-    """Return the number of rows of a batch to take at a time."""
-    return min(ROWS, max(256, BYTES // max(1, bytes_of(batch) // max(1, batch.num_rows))))
-
-
 def _plain(batch: pa.RecordBatch, columns: list[str]) -> pa.RecordBatch:
     """Select columns of a batch, and convert them to types that Arrow can filter."""
     return without_views(batch.select(columns))
@@ -292,8 +284,7 @@ def to_arrow(X: Any) -> pa.Table:
         table = _columns((name, [row.get(name) for row in X]) for name in names)
     else:
         table = _rows(X)
-    repeated = [name for name, count in Counter(table.column_names).items() if count > 1]
-    if repeated:
+    if repeated := [name for name, count in Counter(table.column_names).items() if count > 1]:
         raise ValueError(
             f"columns must have different names; more than one is called {repeated[0]!r}"
         )
@@ -323,23 +314,18 @@ def array_names(columns: int) -> list[str]:
 def _rows(X: Any) -> pa.Table:
     refuse_path(X)
     if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X):
-        _check_even(X)
+        for k, row in enumerate(X):
+            if len(row) != len(X[0]):
+                raise ValueError(
+                    f"row 0 of X has {len(X[0])} values, row {k} has {len(row)}: the rows of a "
+                    "table are of one length"
+                )
     cells = np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
     if isinstance(X, np.ma.MaskedArray):
         cells = X  # its columns have masks
     if cells.ndim != 2:
         raise _no_table(X, cells.ndim)
     return _columns(zip(array_names(cells.shape[1]), cells.T, strict=True))
-
-
-def _check_even(rows: Sequence[Sequence[Any]]) -> None:
-    """Raise ValueError if rows have different lengths."""
-    for k, row in enumerate(rows):
-        if len(row) != len(rows[0]):
-            raise ValueError(
-                f"row 0 of X has {len(rows[0])} values, row {k} has {len(row)}: the rows of a "
-                "table are of one length"
-            )
 
 
 def refuse_path(X: Any) -> None:
@@ -356,9 +342,7 @@ def _refuse_row(columns: Mapping[Any, Any]) -> None:
     """Raise ValueError if a dict has a single value instead of a column."""
     for name, column in columns.items():
         is_scalar = isinstance(column, str | bytes) or getattr(column, "ndim", 1) == 0
-        if is_scalar or not any(
-            hasattr(column, attribute) for attribute in ("__iter__", "__arrow_c_array__")
-        ):
+        if is_scalar or not (hasattr(column, "__iter__") or hasattr(column, "__arrow_c_array__")):
             raise ValueError(
                 f"column {str(name)!r} is one value, {column!r:.40}, where a dict holds columns: "
                 f"for {ONE_ROW}"

@@ -168,9 +168,8 @@ class Stream:
         except (OSError, EOFError, lzma.LZMAError) as error:
             if not self.codec:
                 raise
-            raise TableError(
-                f"{self.name}: cannot be decompressed ({brief(error)}); is the file whole?"
-            ) from None
+            problem = f"cannot be decompressed ({brief(error)}); is the file whole?"
+            raise TableError(f"{self.name}: {problem}") from None
         self.ended = not piece
         return piece
 
@@ -298,11 +297,8 @@ def check_narrow(name: str, head: bytes) -> None:
     pairs = np.frombuffer(head, "<u2", len(head) // 2)
     is_suspect = head.count(0) > 1 or not head.isascii()
     # the low (or high) byte is LF: line ends, or other characters
-    little_endian, big_endian = pairs & 0xFF == ord("\n"), pairs >> 8 == ord("\n")
-    wide = any(
-        2 * (pairs == end).sum() > low.sum()
-        for low, end in ((little_endian, 0x000A), (big_endian, 0x0A00))
-    )
+    lows = (pairs & 0xFF == ord("\n"), 0x000A), (pairs >> 8 == ord("\n"), 0x0A00)
+    wide = any(2 * (pairs == end).sum() > low.sum() for low, end in lows)
     if (wide and is_suspect) or head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise TableError(f"{name}: this is text in UTF-16 or UTF-32; save it as UTF-8")
 
@@ -315,13 +311,11 @@ def first_bad_byte(data: bytes) -> int | None:
     array = pa.Array.from_buffers(pa.large_binary(), 1, [None, offsets, pa.py_buffer(data)])
     try:
         array.cast(pa.large_string())  # ten times as fast as bytes.decode
-        return None
     except pa.ArrowInvalid:
-        pass
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        return error.start
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            return error.start
     return None
 
 
@@ -434,16 +428,15 @@ class FilePart(Part, Generic[Begun]):
 
     def tasks(self) -> Iterator[Task | None]:
         """Yield the tasks; the file is closed after the last one."""
-        stream, beginning = self._begun or self._opened()
-        self._begun, self._stream = None, stream
+        if self._begun is None:
+            stream = self.source.open()
+            self._begun = stream, self._begin(stream)
+        (stream, beginning), self._begun = self._begun, None
+        self._stream = stream
         try:
             yield from self._tasks(stream, beginning)
         finally:
             stream.close()
-
-    def _opened(self) -> tuple[Stream, Begun]:
-        stream = self.source.open()
-        return stream, self._begin(stream)
 
     def __copy__(self) -> Self:
         """Copy the part; a pipe can still be read only once."""
@@ -497,8 +490,7 @@ class LinesPart(FilePart[Iterator[LineBlock | None]]):
         stream : a stream at the start of a row.
         line : the line of the file where this row starts.
         """
-        remainder = b""
-        final = False
+        remainder, final = b"", False
         while not final:
             if stream.pauses():
                 yield None
@@ -513,8 +505,7 @@ class LinesPart(FilePart[Iterator[LineBlock | None]]):
                     "save the table as text in UTF-8"
                 )
             end = self._cut(data, line, final)
-            if final:  # the last line may have no newline
-                end = len(data)
+            end = len(data) if final else end  # the last line may have no newline
             if not end and len(data) > LONGEST:
                 raise TableError(
                     f"{self.name}, line {line}: is longer than {LONGEST >> 20} MB; is this a table?"

@@ -39,14 +39,11 @@ class DecisionRule:
 
         Raises ValueError if the costs or `unsure` are invalid.
         """
-        if unsure is not None and not (
-            isinstance(unsure, int | float | np.floating) and 0 < unsure <= 1
-        ):
-            raise ValueError(f"unsure is a probability, above 0 and at most 1, not {unsure!r}")
-        return cls(
-            None if costs is None else cost_matrix(costs, classes),
-            None if unsure is None else float(unsure),
-        )
+        if unsure is not None:
+            if not isinstance(unsure, int | float | np.floating) or not 0 < unsure <= 1:
+                raise ValueError(f"unsure is a probability, above 0 and at most 1, not {unsure!r}")
+            unsure = float(unsure)
+        return cls(None if costs is None else cost_matrix(costs, classes), unsure)
 
     def codes(self, proba: Float64, likeliest: Int64) -> Int64:
         """Return the position of each row's class, or `OPEN`.
@@ -104,15 +101,10 @@ def positive_class(class_weight: Float64) -> int | None:
 def likeliest(
     posterior: Posterior, X: Data, most: int, workers: Workers | None = None
 ) -> tuple[Int64, Float64]:
-    """Return the `most` most probable classes of each row, in decreasing order; ties by position.
+    """Return (positions, P(c | x)) of the most probable classes of each row, (n, k) both.
 
-    Returns
-    -------
-    (their positions, their P(c | x)), (n, k) both, with k the number of classes if they are fewer.
-
-    Raises
-    ------
-    ValueError : if `most` is not a positive integer.
+    They are in decreasing order, ties by position; k is `most`, or the number of classes if that is
+    less. Raises ValueError if `most` is not a positive integer.
     """
     if not isinstance(most, int | np.integer) or isinstance(most, bool) or most < 1:
         raise ValueError(f"the number of classes must be 1 or more, not {most!r}")
@@ -148,7 +140,7 @@ def cost_matrix(costs: Any, classes: Labels) -> Float64:
     if isinstance(costs, Mapping):
         matrix = np.zeros((len(labels), len(labels)))
         for pair, cost in costs.items():
-            if not (isinstance(pair, tuple) and len(pair) == 2):
+            if not isinstance(pair, tuple) or len(pair) != 2:
                 raise ValueError(
                     f"costs are of pairs (actual class, predicted class), not {pair!r}"
                 )

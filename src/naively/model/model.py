@@ -30,7 +30,7 @@ from naively.core.issues import Invalid, add_invalid, less_invalid
 from naively.core.labels import Coded, Labels, encode_labels, merge_labels, narrow
 from naively.core.workers import SERIAL, Workers
 from naively.families.base import AnyFamily, FeatureError, Parameters
-from naively.model.column_types import gathered, typed
+from naively.model.column_types import candidates_of, gathered, typed
 from naively.model.posterior import Posterior, naming
 from naively.model.prior import Prior
 from naively.model.schema import Schema
@@ -170,15 +170,10 @@ class Model:
         """Return the text values found in columns that are numeric in a schema, by column."""
         if self.counted.open is None:
             return {}
-        sources = zip(self.counted.parts, self.counted_parts, strict=True)
-        candidates = next(
-            statistics for part, statistics in sources if part.summary.takes == "values"
-        )
+        texts = zip(self.counted.open.names, self.candidates.first_texts, strict=True)
         return {
             name: Invalid(count, example)
-            for name, (count, example) in zip(
-                self.counted.open.names, candidates.first_texts, strict=True
-            )
+            for name, (count, example) in texts
             if count
             and name in schema.family_of
             and schema.family_of[name].summary.takes == "numbers"
@@ -208,6 +203,11 @@ class Model:
     def counted_parts(self) -> list[Any]:
         """The statistics of each part of `counted`."""
         return self.counted.parts_of(self.sums)
+
+    @property
+    def candidates(self) -> Any:
+        """The statistics of the columns whose type is not declared; there must be some."""
+        return candidates_of(self.counted, self.sums)
 
     @property
     def parts(self) -> list[Any]:
@@ -305,11 +305,9 @@ class Model:
         """Return another model under this schema; ValueError if it was not a part of this one."""
         if self.counted.open is None or other.counted.open is None:
             return other
-        for own_columns, other_columns in zip(
-            self.counted.summed, other.counted.summed, strict=True
-        ):
-            if not other_columns <= own_columns:
-                raise ValueError(f"{NEVER}{NOT_LEARNED}")
+        summed = zip(self.counted.summed, other.counted.summed, strict=True)
+        if not all(other_columns <= own_columns for own_columns, other_columns in summed):
+            raise ValueError(f"{NEVER}{NOT_LEARNED}")
         return other.under(self.counted)
 
     def under(self, schema: Schema) -> Model:
@@ -317,11 +315,7 @@ class Model:
 
         Raises ValueError if a column was counted in another way, and not all its values are stored.
         """
-        if [summary_part.names for summary_part in schema.parts] == [
-            summary_part.names for summary_part in self.counted.parts
-        ] and [summary_part.summary for summary_part in schema.parts] == [
-            summary_part.summary for summary_part in self.counted.parts
-        ]:
+        if schema.parts == self.counted.parts:
             return replace(self, counted=schema, sums=self._laid_out(schema))
         sources = list(zip(self.counted.parts, self.counted_parts, strict=True))
         statistics = [gathered(part, sources, self.class_weight) for part in schema.parts]
@@ -451,9 +445,8 @@ class Model:
         references = []
         if self._estimate is not None:
             parameters = self._estimate.parameters
-            references = [
-                ref(item) for item in (parameters, *self._estimate.schema.parts_of(parameters))
-            ]
+            parts = self._estimate.schema.parts_of(parameters)
+            references = [ref(item) for item in (parameters, *parts)]
             del parameters
         self._estimate = self._structure = self._typed = None
         if self._lent or any(item() is not None for item in references):
@@ -473,13 +466,8 @@ class Model:
         """Drop the parameters, but store the part that is costly to estimate again."""
         with self.lock:
             self._lent = True  # copy the sums before a change: the pickle refers to them
-            return {
-                **vars(self),
-                "_estimate": None,
-                "_typed": None,
-                "lock": None,
-                "kept": self.kept(),
-            }
+            dropped = {"_estimate": None, "_typed": None, "lock": None}
+            return {**vars(self), **dropped, "kept": self.kept()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, lock=RLock())

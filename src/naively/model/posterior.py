@@ -134,13 +134,9 @@ class Posterior:
         return out
 
     def _in_chunks(
-        self,
-        X: Data,
-        out: Any,
-        finish: Callable[[Float64, Any], int | None],
-        workers: Workers | None,
-        margin: float = np.inf,
-    ) -> Any:
+        self, X: Data, out: Any, finish: Callable[[Float64, Any], int | None],
+        workers: Workers | None, margin: float = np.inf,
+    ) -> Any:  # fmt: skip
         """Call finish(joint, out[rows]) for chunks of rows, on the workers; return `out`.
 
         `finish` returns the number of rows that have probability 0 in every class, or None.
@@ -232,7 +228,6 @@ class Posterior:
         Raises ValueError if the family's scores are no density.
         """
         self._refuse_no_density()
-        out = np.empty(X.shape[0])
 
         def finish(joint: Float64, out: Float64) -> None:
             top = joint.max(axis=0)
@@ -240,7 +235,7 @@ class Posterior:
                 total = top + np.log(over_classes(np.exp(joint - top)))
             out[:] = np.where(np.isneginf(top), top, total)
 
-        return self._with_base(X, self._in_chunks(X, out, finish, workers))
+        return self._with_base(X, self._in_chunks(X, np.empty(X.shape[0]), finish, workers))
 
     def log_likelihood(self, X: Data, workers: Workers | None = None) -> Float64:
         """Return log p(x_i | c), (n, C), in nats, including the terms in x alone.
@@ -337,12 +332,9 @@ class Posterior:
     # ---- the story ---------------------------------------------------------------------------
 
     def sample(
-        self,
-        n: int,
-        generator: np.random.Generator,
-        label: Label | None = None,
+        self, n: int, generator: np.random.Generator, label: Label | None = None,
         length: int | None = None,
-    ) -> tuple[Any, Labels]:
+    ) -> tuple[Any, Labels]:  # fmt: skip
         """Draw N rows and their labels from the model: a class from the prior, then its row.
 
         Raises ValueError if the label is not a class, or if rows of the family have no length.

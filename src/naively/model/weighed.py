@@ -85,11 +85,9 @@ class Weighed(Model):
         """As the base class."""
         posterior = super().estimated(workers, parameters)
         text_parameters: Any = posterior.parameters
-        inner = Weights(self.slopes, text_parameters)
-        weighed = TextParameters(
-            text_parameters.summary,
-            Estimated(
-                inner, text_parameters.vocabulary, text_parameters.total, text_parameters.alpha
-            ),
-        )
+        estimated = Estimated(
+            Weights(self.slopes, text_parameters), text_parameters.vocabulary,
+            text_parameters.total, text_parameters.alpha,
+        )  # fmt: skip
+        weighed = TextParameters(text_parameters.summary, estimated)
         return replace(posterior, parameters=weighed, log_prior=self.bias)

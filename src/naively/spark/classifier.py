@@ -74,9 +74,7 @@ def label_type(labels: Labels) -> Any:
         return types.StringType()
     if labels.dtype.kind == "b":
         return types.BooleanType()
-    if [int(label) for label in labels.tolist()] != [
-        int(float(label)) for label in labels.tolist()
-    ]:
+    if any(int(label) != int(float(label)) for label in labels.tolist()):
         raise ValueError(
             f"labels such as {labels.max()} are not exact as a double, which predictions are in "
             "Spark: use them as text"

@@ -216,20 +216,9 @@ def fitted(
     dataset: DataFrame, model: Any, target: str, features: Sequence[str] | None, weight: str | None,
     like: Any,
 ) -> tuple[Any, Columns]:  # fmt: skip
-    """Fit an estimator to a Spark frame.
+    """Fit an estimator to a Spark frame; return (a fitted clone of `model`, its columns).
 
-    Parameters
-    ----------
-    dataset : DataFrame, classic or of Spark Connect.
-    target, features, weight : names of columns; by default all other columns are features.
-
-    Returns
-    -------
-    (a fitted clone of `model`, its columns).
-
-    Raises
-    ------
-    ValueError : if a column does not exist, or the data are invalid.
+    Raises ValueError if a column does not exist, or the data are invalid.
     """
     columns = learnable(dataset, target, features, weight)
     frame = dataset.select(*map(quoted, filter(None, (*columns.names, target, weight))))
@@ -247,9 +236,8 @@ def fitted(
 PIECE = 4 << 20  # maximum bytes of a sum in one row: messages and batches of Spark have limits
 GROUPS = 16  # number of groups of partitions that are added up in parallel
 COLUMNS = "part long, piece long, pieces long, data binary"
-SCHEMA = pa.schema(
-    [("part", pa.int64()), ("piece", pa.int64()), ("pieces", pa.int64()), ("data", pa.binary())]
-)
+SCHEMA = pa.schema({"part": pa.int64(), "piece": pa.int64(), "pieces": pa.int64(),
+                    "data": pa.binary()})  # fmt: skip
 JAVA = (
     "Spark needs Java 17 or later, and there is none: install the package openjdk-17-jre-headless "
     "(Debian, Ubuntu) or java-17-openjdk-headless (Fedora), or set JAVA_HOME"
@@ -270,9 +258,8 @@ def session(master: str | None) -> SparkSession:
     """
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.appName("naively").config(
-        "spark.ui.showConsoleProgress", "false"
-    )
+    builder = SparkSession.builder.appName("naively")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
     remote = (master or os.environ.get("SPARK_REMOTE", "")).startswith("sc://")
     if not remote and SparkSession.getActiveSession() is None:
         home = os.environ.get("JAVA_HOME")
@@ -322,12 +309,9 @@ def pieces(part: int, content: bytes | None) -> Iterator[pa.RecordBatch]:
         return
     total = max(1, -(-len(content) // PIECE))
     for k in range(total):
-        data = content[k * PIECE : (k + 1) * PIECE]
-        rows = [[part], [k], [total], [data]]
-        yield pa.RecordBatch.from_arrays(
-            [pa.array(column, field.type) for column, field in zip(rows, SCHEMA, strict=True)],
-            schema=SCHEMA,
-        )
+        row = [part, k, total, content[k * PIECE : (k + 1) * PIECE]]
+        cells = dict(zip(SCHEMA.names, row, strict=True))
+        yield pa.RecordBatch.from_pylist([cells], SCHEMA)
 
 
 def joined(batches: Batches) -> Iterator[tuple[int, bytes]]:

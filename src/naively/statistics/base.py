@@ -29,10 +29,7 @@ DENSE = 1 << 30  # largest size of a sparse matrix as an array, in bytes
 class InvalidValueError(ValueError):
     """A value that cannot be counted or scored.
 
-    row, column : int
-        Position in the data.
-    problem : str
-        What is wrong, as a clause with ``{where}`` for the position.
+    problem : what is wrong, as a clause with ``{where}`` for the position.
     """
 
     def __init__(self, row: int, column: int, problem: str) -> None:
@@ -159,9 +156,7 @@ class Statistics:
 
     def reindex_columns(self, sources: Int64, positions: Int64, n_features: int) -> Self:
         """Move feature own[k] to positions[k] of `n_features`; the others have no values."""
-        return self._mapped(
-            lambda table: table.gather(1, sources).scatter(1, positions, n_features)
-        )
+        return self._mapped(lambda t: t.gather(1, sources).scatter(1, positions, n_features))
 
     def add_missing(self, columns: Int64, class_weight: ExactArray) -> None:
         """Count some features, in place, as missing in rows of these weights."""

@@ -49,9 +49,7 @@ class DocumentSample(Statistics):
         threshold: float = ALL,
     ) -> None:  # fmt: skip
         super().__init__({"kept": kept})
-        self.texts = texts
-        self.hashes = hashes
-        self.lengths = lengths
+        self.texts, self.hashes, self.lengths = texts, hashes, lengths
         self.threshold = threshold
 
     @classmethod
@@ -161,9 +159,7 @@ class DocumentSample(Statistics):
         columns = np.full(len(texts), NEW)
         for k in np.flatnonzero(starts < ends).tolist():
             candidates = order[starts[k] : ends[k]].tolist()  # more than one only if hashes collide
-            columns[k] = next(
-                (column for column in candidates if self.texts[column] == texts[k]), NEW
-            )
+            columns[k] = next((c for c in candidates if self.texts[c] == texts[k]), NEW)
         return columns
 
     def _widen(self) -> None:
@@ -205,9 +201,8 @@ class DocumentSample(Statistics):
         order = np.flatnonzero(np.any(sample.tables["kept"].nonzero(), axis=0))
         order = order[np.argsort(sample.hashes[order], kind="stable")]
         if (np.diff(sample.hashes[order]) == 0).any():
-            order = np.array(
-                sorted(order.tolist(), key=lambda k: (sample.hashes[k], sample.texts[k]))
-            )
+            by_text = sorted(order.tolist(), key=lambda k: (sample.hashes[k], sample.texts[k]))
+            order = np.array(by_text)
         sample._take(order)
         sample.tables["kept"] = sample.tables["kept"].trimmed()
         return sample
@@ -229,11 +224,9 @@ class DocumentSample(Statistics):
 
     def arrays(self) -> Arrays:
         """Return the concatenated documents, their lengths, and the threshold."""
-        return {
-            "texts": self.documents.data,
-            "text_lengths": self.lengths,
-            "threshold": np.array([self.threshold], "<f8"),
-        }
+        threshold = np.array([self.threshold], "<f8")
+        data = self.documents.data
+        return {"texts": data, "text_lengths": self.lengths, "threshold": threshold}
 
     @classmethod
     def read(cls, kept: ExactArray, arrays: Arrays) -> Self:

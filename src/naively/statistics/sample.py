@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import is_
 from typing import Any, Self
 
 import numpy as np
@@ -96,10 +97,9 @@ class Rows:
 
     def some(self, kept: npt.NDArray[np.bool_]) -> Rows:
         """Select some of the rows."""
-        rows = Rows(
-            _by_column((c[kept] for c in self.codes.T), int(kept.sum()), self.codes.shape[1]),
-            self.levels, self.keys[kept],
-        )  # fmt: skip
+        columns = (column[kept] for column in self.codes.T)
+        codes = _by_column(columns, int(kept.sum()), self.codes.shape[1])
+        rows = Rows(codes, self.levels, self.keys[kept])
         most = max(map(len, self.levels), default=0)
         return rows.trimmed() if most > SPARE * len(rows.keys) else rows
 
@@ -107,14 +107,10 @@ class Rows:
         """Drop unused categories, of which a long stream leaves very many."""
         columns = [*map(used, self.codes.T, self.levels)]
         levels = [categories for _, categories in columns]
-        if all(
-            used_categories is categories
-            for used_categories, categories in zip(levels, self.levels, strict=True)
-        ):
+        if all(map(is_, levels, self.levels)):
             return self
-        return Rows(
-            _by_column((codes for codes, _ in columns), *self.codes.shape), levels, self.keys
-        )
+        codes = _by_column((column for column, _ in columns), *self.codes.shape)
+        return Rows(codes, levels, self.keys)
 
 
 def keys_of(codes: npt.NDArray[Any], levels: list[Levels]) -> UInt64:
@@ -137,9 +133,8 @@ def ordered(codes: npt.NDArray[Any], levels: list[Levels]) -> tuple[Rows, npt.ND
     tied[:-1] |= tied[1:]
     ties = order[tied]
     order[tied] = ties[np.lexsort([*codes[ties].T[::-1], keys[tied]])]
-    return Rows(
-        _by_column((column[order] for column in codes.T), *codes.shape), levels, keys
-    ), order
+    sorted_codes = _by_column((column[order] for column in codes.T), *codes.shape)
+    return Rows(sorted_codes, levels, keys), order
 
 
 def merged(rows: Rows, others: Rows) -> tuple[Rows, Int64, Int64]:
@@ -191,9 +186,8 @@ def _places(
     # shift each by the number of new ones before it
     new_places = np.sort(at[is_new])
     places = at + np.searchsorted(new_places, at, side="right")
-    places[np.flatnonzero(is_new)[np.argsort(at[is_new], kind="stable")]] = new_places + np.arange(
-        len(new_places)
-    )
+    new = np.flatnonzero(is_new)[np.argsort(at[is_new], kind="stable")]
+    places[new] = new_places + np.arange(len(new))
     return places, is_new
 
 
@@ -364,9 +358,7 @@ class SampleStatistics(Statistics):
     def nbytes(self) -> int:
         """The approximate memory of the rows and their weights, in bytes."""
         texts = (categories for categories in self.levels if categories.dtype.kind == "T")
-        size = sum(
-            int(np.strings.str_len(categories).sum()) + 16 * len(categories) for categories in texts
-        )
+        size = sum(int(np.strings.str_len(text).sum()) + 16 * len(text) for text in texts)
         return super().nbytes + self.codes.nbytes + self.rows.keys.nbytes + size
 
     def impossible(self, class_weight: ExactArray) -> str | None:
@@ -375,11 +367,8 @@ class SampleStatistics(Statistics):
         if count.any_negative() or missing.any_negative():
             return FORGOTTEN
         rows = count.summed(1)
-        if (class_weight - rows).below_zero(class_weight):
-            return NOT_LEARNED
-        if self.is_complete and (rows - class_weight).below_zero(class_weight):
-            return NOT_LEARNED
-        return None
+        excess = [class_weight - rows] + [rows - class_weight] * self.is_complete
+        return NOT_LEARNED if any(sums.below_zero(class_weight) for sums in excess) else None
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
         """Return the shape of each table, for these numbers of classes and features."""

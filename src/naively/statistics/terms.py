@@ -69,10 +69,8 @@ class TermStatistics(Statistics):
             if name == "missing":
                 self.tables[name] = self.tables[name].accumulate(table, classes, sign=sign)
             else:
-                total = self._with_room(self.tables[name])
-                self.tables[name] = total.accumulate(
-                    table.gather(1, slice(size)), classes, places, sign
-                )
+                total, terms = self._with_room(self.tables[name]), table.gather(1, slice(size))
+                self.tables[name] = total.accumulate(terms, classes, places, sign)
         self.undercount += other.undercount
         if sign > 0:  # pruning would hide negative counts
             self.prune()
@@ -197,11 +195,8 @@ class Reference:
     def __post_init__(self) -> None:
         vocabulary = Vocabulary.checked(self.terms, self.lengths)
         counts = np.asarray(self.documents)
-        if (
-            counts.dtype != np.int64
-            or counts.shape != (len(vocabulary),)
-            or type(self.total) is not int
-        ):
+        valid = counts.dtype == np.int64 and counts.shape == (len(vocabulary),)
+        if not valid or type(self.total) is not int:
             raise ValueError("the counts of the reference documents do not belong to its terms")
         if ((counts < 0) | (counts > self.total)).any() or self.total >= 1 << 53:
             raise ValueError("the counts of the reference documents cannot be true")
@@ -495,9 +490,8 @@ class PooledCounts(Summary[PooledTerms]):
         blank, terms, several = self.empty(0, 0), list[Any](), len(self.parts) > 1
         for k, (part, blank_terms) in enumerate(zip(self.parts, blank.terms, strict=True)):
             head = f"{k}." if several else ""
-            count_tables = {
-                name: tables[name if name in SHARED else head + name] for name in blank_terms.tables
-            }
+            names = {name: name if name in SHARED else head + name for name in blank_terms.tables}
+            count_tables = {name: tables[stored] for name, stored in names.items()}
             count_arrays = {name.removeprefix(head): array for name, array in arrays.items()
                             if name.startswith(head)}  # fmt: skip
             terms.append(part.read(count_tables, count_arrays, n_features))

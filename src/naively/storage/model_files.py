@@ -179,13 +179,7 @@ def save(saved: Saved, path: str | os.PathLike[str], workers: Workers | None = N
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
-    """Read a model file.
-
-    Raises
-    ------
-    ModelFileError : if it is not a model file, or damaged.
-    OSError : if it cannot be read.
-    """
+    """Read a model file. Raises ModelFileError if it is none, or damaged; OSError if unreadable."""
     if not stat.S_ISREG(Path(path).stat().st_mode):
         what = "a folder, not a model file" if Path(path).is_dir() else "no regular file"
         raise ModelFileError(f"{path} is {what}; `naively fit` and `save` write a model file")
@@ -268,14 +262,11 @@ def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
             f"{document['version']} of the format, where naively {__version__} reads version "
             f"{VERSION}: {remedy}"
         )
-    encoding.expect(
-        document,
-        {
-            "checksum": str, "written_by": str, "estimator": str, "params": dict, "prior": dict,
-            "classes": dict, "declared": list, "schema": dict, "rows": int, "unlabelled": int,
-            "invalid": list, "low": dict, "extra": dict, "learned": dict, "packed": dict,
-        },
-    )  # fmt: skip
+    encoding.expect(document, {
+        "checksum": str, "written_by": str, "estimator": str, "params": dict, "prior": dict,
+        "classes": dict, "declared": list, "schema": dict, "rows": int, "unlabelled": int,
+        "invalid": list, "low": dict, "extra": dict, "learned": dict, "packed": dict,
+    })  # fmt: skip
     if document["checksum"] != checksum(document, digests):
         raise ValueError("its checksum is wrong: some of it was changed after it was written")
     arrays = unpack(arrays, document["packed"])
@@ -329,12 +320,7 @@ def _restore(model: Model, document: dict[str, Any], arrays: Arrays, digests: Di
     """
     if document["estimate"] != estimate_digest(document, digests):
         raise ValueError("the estimate in it was made from other rows, or changed since")
-    estimate = {
-        name.removeprefix(ESTIMATE): array
-        for name, array in arrays.items()
-        if name.startswith(ESTIMATE)
-    }
-    if not estimate:
+    if not (estimate := encoding.under(ESTIMATE, arrays)):
         raise ValueError("its estimate is not there")
     try:
         model.restore(estimate, _chosen(document, model))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,16 +22,11 @@ def parameters(posterior: Posterior) -> pa.Table:
     features, joined by " × ", and all levels; a null level stands for unseen cells.
     """
     labels = pa.array(posterior.classes.tolist())
-    batches = [_rows(labels, *parameter) for parameter in _numbers(posterior)]
-    return pa.concat_tables(batches)
-
-
-def _numbers(posterior: Posterior) -> Iterator[tuple[Sequence[str], Listed]]:
-    """Yield (column names, parameters): the class prior, then those of each block."""
-    yield (), Listed("prior", None, None, posterior.class_prior[:, np.newaxis])
+    prior = Listed("prior", None, None, posterior.class_prior[:, np.newaxis])
+    tables = [_rows(labels, (), prior)]
     for block, estimates in posterior.blocks:
-        for listed in estimates.listed():
-            yield block.names, listed
+        tables += [_rows(labels, block.names, listed) for listed in estimates.listed()]
+    return pa.concat_tables(tables)
 
 
 def _rows(labels: Labels, names: Sequence[str], numbers: Listed) -> pa.Table:
@@ -87,12 +82,13 @@ class Answer(NamedTuple):
             predictions[name] = pa.array(np.ascontiguousarray(self.proba[:, c]))
         for k in range(0 if self.top is None else self.top[0].shape[1]):
             assert self.top is not None
-            top = ((f"top_{k + 1}", self.top[0], kind), (f"P(top_{k + 1})", self.top[1], None))
+            top = (
+                (f"top_{k + 1}", self.top[0], kind),
+                (f"P(top_{k + 1})", self.top[1], pa.float64()),
+            )
             for name, ranked, type_ in top:
-                cells = ranked[:, k].tolist()
-                predictions[_free(name, {*taken, *predictions})] = pa.array(
-                    cells, type_ or pa.float64()
-                )
+                cells = pa.array(ranked[:, k].tolist(), type_)
+                predictions[_free(name, {*taken, *predictions})] = cells
         return predictions
 
     def fields(self, classes: Labels) -> dict[str, list[Any]]:

@@ -99,9 +99,7 @@ def encode_part(
     if part.summary.takes == "cells":
         data, invalid = _cells(part, flat, rows, missing, schema.types)
         unusable = part.summary.unread(data)
-        add_invalid(
-            invalid, {part.names[k]: invalid_values for k, invalid_values in unusable.items()}
-        )
+        add_invalid(invalid, {part.names[k]: values_ for k, values_ in unusable.items()})
         return data, invalid
     return _numbers(part, flat, rows, missing)
 
@@ -139,15 +137,13 @@ def _cells(
                 parsed = values.numbers(columns[name], missing)
                 numbers: Float64 | None = parsed.values
                 if parsed.example is not None:
-                    invalid[name] = Invalid(
-                        int(parsed.invalid.sum()), str(parsed.example), "numeric"
-                    )
+                    count = int(parsed.invalid.sum())
+                    invalid[name] = Invalid(count, str(parsed.example), "numeric")
             else:
                 numbers = _plain_numbers(columns[name], missing)
             if numbers is None:
-                codes[k], distinct, invalid_texts = _finite(
-                    *_cut(*values.levels(columns[name], missing))
-                )
+                cut = _cut(*values.levels(columns[name], missing))
+                codes[k], distinct, invalid_texts = _finite(*cut)
                 invalid |= {name: invalid_texts} if invalid_texts else {}
             else:
                 infinite = np.isinf(numbers)
@@ -311,8 +307,7 @@ def _split(
     for k, text in enumerate(level_list):
         if text is None:
             continue
-        number = values.number_of(text)
-        if number is None:
+        if (number := values.number_of(text)) is None:
             is_text[k] = True
             texts.append(text)
         else:

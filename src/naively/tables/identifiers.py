@@ -131,15 +131,13 @@ def without_identifiers(model: Model) -> Model:
 
 def _among_candidates(model: Model) -> list[str]:
     """Return the identifiers among the columns whose type is not declared."""
-    names = [
-        name for name, reason in (model.schema.reasons or {}).items() if reason.kind == "identifier"
-    ]
-    sources = zip(model.counted.parts, model.counted_parts, strict=True)
-    part, counted = next(
-        (part, statistics) for part, statistics in sources if part.summary.takes == "values"
-    )
-    texts = dict(zip(part.names, counted.levels[counted.width :], strict=True))
-    return [name for name in names if len(texts.get(name, ()))]
+    assert model.counted.open is not None
+    texts = model.candidates.levels[model.candidates.width :]
+    reasons = model.schema.reasons or {}
+    return [
+        name for name, levels in zip(model.counted.open.names, texts, strict=True)
+        if len(levels) and reasons[name].kind == "identifier"
+    ]  # fmt: skip
 
 
 def _without_candidates(model: Model, names: Sequence[str]) -> Model:

@@ -116,8 +116,13 @@ def plan(
         schema = schema if structure is None else structure.counted
         return Plan(Multilabel(schema, spec.prior, target=spec.target), spec)
     declared_names = spec.columns.settled(features_of(names, spec))
-    sample = together([_without(table, declared_names) for table in head])
-    untyped = structure is None and _is_untyped(head, spec.target)
+    sample = together([  # without large documents, to save their memory
+        table.select([n for n in table.column_names if n not in declared_names]) for table in head
+    ])  # fmt: skip
+    untyped = structure is None and any(
+        is_untyped(table.schema.field(spec.target))
+        for table in head if spec.target in table.column_names
+    )  # fmt: skip
     labels = labelled(sample, spec.target, spec.columns.missing)
     check_classes(as_read(labels[0], untyped), spec)
     if spec.repeated and structure is None:
@@ -246,17 +251,11 @@ def labelled(
     `like` are labels of a model, whose type they take.
     """
     if target not in batch.column_names:
-        column = pa.nulls(batch.num_rows, pa.string())
-    else:
-        column = values.flat(batch.column(target))
-        if is_untyped(batch.schema.field(target)):  # ignore blanks around fields
-            column = values.trimmed(column)
+        return coded(pa.nulls(batch.num_rows, pa.string()), missing, like)
+    column = values.flat(batch.column(target))
+    if is_untyped(batch.schema.field(target)):  # ignore blanks around fields
+        column = values.trimmed(column)
     return coded(column, missing, like)
-
-
-def _without(table: pa.Table, columns: Collection[str]) -> pa.Table:
-    """Return a table without some columns, to save the memory of large documents."""
-    return table.select([name for name in table.column_names if name not in columns])
 
 
 def _with_nulls(table: pa.Table, names: Sequence[str]) -> pa.Table:
@@ -281,13 +280,6 @@ def _check(names: Sequence[str], spec: TrainingSpec) -> None:
     spec.columns.check_monotone(names)
     if spec.target == spec.weight:
         raise LearningError(f"{spec.target!r} cannot be the target and the weight")
-
-
-def _is_untyped(head: Sequence[pa.Table], name: str) -> bool:
-    """Return whether a column comes from a file in which all values are text."""
-    return any(
-        name in table.column_names and is_untyped(table.schema.field(name)) for table in head
-    )
 
 
 def _schema(table: pa.Table, names: list[str], spec: TrainingSpec) -> Schema:
@@ -325,8 +317,7 @@ def weights_of(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:
         raise LearningError(
             f"the weight column {name!r} holds {parsed.example!r}, which is not a number"
         )
-    weights = parsed.values
-    weights = np.where(np.isnan(weights), 0.0, weights)  # a missing weight is 0
+    weights = np.where(np.isnan(parsed.values), 0.0, parsed.values)  # a missing weight is 0
     outside = weights[(weights < 0) | (weights > MOST_WEIGHT)]
     if len(outside):
         raise LearningError(

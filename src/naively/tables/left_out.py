@@ -21,16 +21,13 @@ from naively.tables.values import number_of
 
 def unvaried(model: Model) -> dict[str, str]:
     """Return the categorical columns with fewer than two categories, with the reason."""
-    schema = model.schema
-    parts = zip(schema.parts, model.parts, strict=True)
-    return _unvaried(schema, [(part.summary, part.names, counted) for part, counted in parts])
+    parts = zip(model.schema.parts, model.parts, strict=True)
+    return _unvaried(model.schema, [(part.summary, part.names, counted) for part, counted in parts])
 
 
 def unvaried_in(posterior: Posterior) -> dict[str, str]:
     """Do the same as `unvaried`, from the estimated parameters."""
-    blocks = [
-        (block.family.summary, block.names, parameters) for block, parameters in posterior.blocks
-    ]
+    blocks = [(b.family.summary, b.names, parameters) for b, parameters in posterior.blocks]
     return _unvaried(posterior.schema, blocks)
 
 

@@ -32,9 +32,7 @@ def headless(names: Sequence[str]) -> str:
     """Return a hint if the names look like a row of values, or hold tabs; else ""."""
     if any("\t" in name for name in names):
         return "; the first line has tabs: give --format tsv"
-    is_row = any(
-        len(name) > LONGEST or name.strip().replace(".", "", 1).isdigit() for name in names
-    )
+    is_row = any(len(n) > LONGEST or n.strip().replace(".", "", 1).isdigit() for n in names)
     return "; the first line must hold the column names" if is_row else ""
 
 

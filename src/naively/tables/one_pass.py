@@ -191,21 +191,17 @@ class Draw:
         before = np.array([self.rows_by_label.get(name, 0) for name in names], np.int64)
         first = np.cumsum(sizes) - sizes
         number = np.arange(len(rows)) + np.repeat(before - first, sizes)
-        keys = np.repeat(np.array([self._key(name) for name in names], np.uint64), sizes)
+        class_keys = np.array([self._key(name) for name in names], np.uint64)
         self.rows_by_label.update(zip(names, (before + sizes).tolist(), strict=True))
         draws = np.full(len(codes), np.inf)
-        draws[rows] = self._drawn(number, keys)
+        draws[rows] = self._drawn(number, np.repeat(class_keys, sizes))
         if row_keys is not None:
             repeated = rows[row_keys[rows] != 0]
-            content = row_keys[repeated]
-            class_keys = np.array([self._key(name) for name in names], np.uint64)[codes[repeated]]
-            bounds = np.array([self.bounds.get(name, self.share) for name in names])[
-                codes[repeated]
-            ]
-            luck = _part(mixed(content + class_keys))
-            draws[repeated] = np.divide(
-                luck, bounds, out=np.full(len(repeated), np.inf), where=luck < bounds
-            )
+            class_bounds = np.array([self.bounds.get(name, self.share) for name in names])
+            bounds = class_bounds[codes[repeated]]
+            luck = _part(mixed(row_keys[repeated] + class_keys[codes[repeated]]))
+            unlucky = np.full(len(repeated), np.inf)
+            draws[repeated] = np.divide(luck, bounds, out=unlucky, where=luck < bounds)
         return draws
 
     def _key(self, name: str) -> int:
@@ -350,10 +346,7 @@ def planned(
     tasks: Iterable[Task], spec: TrainingSpec, threads: int, structure: Model | None = None,
     inferred: Inferred | None = None,
 ) -> Plan:  # fmt: skip
-    """Return the plan of `learn` for a stream, reading only its first rows.
-
-    Parameters and errors are those of `learn`.
-    """
+    """Return the plan of `learn` for a stream, reading only its first rows."""
     head, _ = _head(map(Drawn, tasks), spec, threads, inferred is None)
     return _planned(head, spec, structure, inferred).plan
 
@@ -387,11 +380,8 @@ def _drawn(tasks: Iterable[Task], spec: TrainingSpec, threads: int) -> Iterator[
 
     stream = in_order(read, tasks, threads)
     first: list[tuple[pa.RecordBatch, LabelCodes]] = []
-    while (
-        sum(batch.num_rows for batch, _ in first) < MOST
-        and (labelled_batch := next(stream, None)) is not None
-    ):
-        first.append(labelled_batch)
+    while sum(batch.num_rows for batch, _ in first) < MOST and (item := next(stream, None)):
+        first.append(item)
     copies = _copies_of([batch for batch, _ in first], spec, draw)
     for batch, labels in chain(first, stream):
         draws = draw.of(labels, None if copies is None else copies.keys(batch))

@@ -139,12 +139,10 @@ def _smoothed(schema: Schema, now: ColumnOptions, changed: set[str]) -> dict[str
         if reason.kind in FIXED or (now.numeric is not None and reason.text in OF_NUMBERS):
             continue
         instance: Any = family
-        accepted = {field.name for field in fields(instance)} - (
-            {"alpha"} if instance.alpha_is_rows else set()
-        )
+        accepted = {field.name for field in fields(instance)}
+        accepted -= {"alpha"} if instance.alpha_is_rows else set()
         options = {"alpha": now.alpha_of(name), "unseen": now.unseen}
-        changes = {key: options[key] for key in changed & accepted}
-        if changes:
+        if changes := {key: options[key] for key in changed & accepted}:
             families[name] = cast(AnyFamily, replace(instance, **changes))
     return families
 

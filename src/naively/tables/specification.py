@@ -77,9 +77,8 @@ def _auto_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
     for name, _ in monotone:
         if types.setdefault(name, "numeric") == "categorical":
             raise ValueError(f"column {name!r} cannot be monotone, as it is categorical")
-    pooled = Pooled(
-        text=tuple(text), monotone=monotone, **_present(params, "interactions", "limit")
-    )
+    options = _present(params, "interactions", "limit")
+    pooled = Pooled(text=tuple(text), monotone=monotone, **options)
     return ColumnOptions({}, whole=pooled, missing=_missing(params), types=types)
 
 
@@ -98,14 +97,10 @@ def _naive_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
         pooled = Pooled(interactions=0)
         return ColumnOptions(columns, whole=pooled, missing=_missing(params), types=_types(params))
     return ColumnOptions(
-        columns,
-        None if family in (None, "auto") else named(family),
-        family == "auto",
-        chosen if _is_auto(alpha) else alpha,
-        missing=_missing(params),
-        types=_types(params),
+        columns, None if family in (None, "auto") else named(family), family == "auto",
+        chosen if _is_auto(alpha) else alpha, missing=_missing(params), types=_types(params),
         **_present(params, "unseen"),
-    )
+    )  # fmt: skip
 
 
 def _joint_bayes(params: Parameters, chosen: Any) -> ColumnOptions:

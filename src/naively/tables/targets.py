@@ -147,12 +147,14 @@ def positions(labels: Labels, classes: Labels) -> Int64:
 
     Labels are compared as text if only one side is text: a file may have "1" for the class 1.
     """
-    if (labels.dtype.kind in "OUT") == (classes.dtype.kind in "OUT"):
-        place_of = {label: place for place, label in enumerate(classes.tolist())}
-        return np.array([place_of.get(label, -1) for label in labels.tolist()], np.int64)
-    place_of = {values.level_text(label, ()): place for place, label in enumerate(classes.tolist())}
-    texts = [values.level_text(label, ()) for label in labels.tolist()]
-    return np.array([place_of.get(text, -1) for text in texts], np.int64)
+    if are_text(labels) == are_text(classes):
+        keys, class_keys = labels.tolist(), classes.tolist()
+    else:
+        keys, class_keys = (
+            [values.level_text(label, ()) for label in part.tolist()] for part in (labels, classes)
+        )
+    place_of = {key: place for place, key in enumerate(class_keys)}
+    return np.array([place_of.get(key, -1) for key in keys], np.int64)
 
 
 # ---- relabelling ---------------------------------------------------------------------------------
@@ -249,13 +251,11 @@ class LabelCells:
             cells.append(None)  # the code of a missing value is the number of cells
             places = np.where(places < 0, len(cells) - 1, places)
         spellings = frozenset(missing) - {""}
-        label_lists = [
-            _unknown if _says_nothing(cell, spellings) else self._labels(cell) for cell in cells
-        ]
-        label_sets = LabelSets.of_lists(
-            [[] if labels is _unknown else labels for labels in label_lists], "a cell"
+        is_known = np.array(
+            [not isinstance(cell, str) or cell.strip() not in spellings for cell in cells], bool
         )
-        is_known = np.array([labels is not _unknown for labels in label_lists], bool)
+        known = zip(cells, is_known.tolist(), strict=True)
+        label_sets = LabelSets.of_lists([self._labels(c) if k else [] for c, k in known], "a cell")
         return label_sets.some(places.astype(np.int64)), is_known[places]
 
     def summarised(
@@ -286,9 +286,6 @@ class LabelCells:
                 raise ValueError(f"the labels {cell!r} are not a flat list")
             labels.append((values.level_text(label, ()) or "").strip())
         return [text for text in labels if text]
-
-
-_unknown: list[str] = ["?"]
 
 
 def notice(head: Sequence[pa.Table], target: str) -> str:
@@ -323,10 +320,6 @@ def _literal(text: str) -> Any:
 def _is_list(kind: pa.DataType) -> bool:
     types = pa.types
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
-
-
-def _says_nothing(cell: object, spelled: Collection[str]) -> bool:
-    return isinstance(cell, str) and cell.strip() in spelled
 
 
 BRACKETS = {"[": "]", "{": "}"}

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from naively.core.exact import Float64, Int64
 from naively.core.numerals import ANY, MOMENT, NUMBER, WHOLE
+from naively.statistics.candidates import endless
 from naively.statistics.levels import Levels
 from naively.statistics.rows import number_text
 from naively.text.documents import Documents
@@ -33,16 +34,13 @@ def joined(column: pa.ChunkedArray) -> pa.Array:
     if column.num_chunks == 1:
         return column.chunk(0)
     if pa.types.is_dictionary(column.type):
-        column = _of_one_dictionary(unviewed(column))
+        column = unviewed(column)
+        if any(chunk.dictionary.null_count for chunk in column.chunks):
+            chunks = [chunk.dictionary.take(chunk.indices) for chunk in column.chunks]
+            column = pa.chunked_array(chunks).dictionary_encode()
+        else:
+            column = column.unify_dictionaries()
     return column.combine_chunks()
-
-
-def _of_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Encode all chunks with one dictionary."""
-    if any(chunk.dictionary.null_count for chunk in column.chunks):
-        chunks = [chunk.dictionary.take(chunk.indices) for chunk in column.chunks]
-        return pa.chunked_array(chunks).dictionary_encode()
-    return column.unify_dictionaries()
 
 
 # ---- views ---------------------------------------------------------------------------------------
@@ -200,12 +198,8 @@ def _readable(column: pa.Array) -> pa.Array:
         return moments.cast(pa.int64()).cast(pa.string()) if is_long.any() else column
     if _far(moments).any() or (types.is_timestamp(value_type) and not _is_known(value_type.tz)):
         return plain(moments).cast(pa.string())
-    finer = (
-        types.is_timestamp(value_type)
-        and value_type.unit == "ns"
-        and (_whole(moments) % 1000).any()
-    )
-    return moments.cast(pa.string()) if finer else column
+    is_ns = types.is_timestamp(value_type) and value_type.unit == "ns"
+    return moments.cast(pa.string()) if is_ns and (_whole(moments) % 1000).any() else column
 
 
 def _is_python(column: pa.Array) -> bool:
@@ -248,19 +242,14 @@ def _as_text(column: pa.Array, far: npt.NDArray[np.bool_]) -> pa.Array:
     texts, integers = representable.cast(pa.string()).to_pylist(), _whole(column)
     for k in np.flatnonzero(far).tolist():
         days, remainder = divmod(int(integers[k]), _day(kind))
-        texts[k] = _far_date(days)
+        cycles, day = divmod(days - FIRST, CYCLE)
+        equivalent = date.fromordinal(day + 1)
+        texts[k] = f"{equivalent.year + 400 * cycles:+05d}-{equivalent:%m-%d}"
         if pa.types.is_timestamp(kind):
             clock = remainder * (DAY["ns"] // _day(kind)) // 1000  # Python has microseconds
             texts[k] += f" {datetime.min + timedelta(microseconds=clock):%H:%M:%S.%f}"
             texts[k] += "Z" if kind.tz else ""
     return pa.array(texts, pa.string())
-
-
-def _far_date(days: int) -> str:
-    """Format a date, in days since 1970, with a signed year."""
-    cycles, day = divmod(days - FIRST, CYCLE)
-    equivalent = date.fromordinal(day + 1)
-    return f"{equivalent.year + 400 * cycles:+05d}-{equivalent:%m-%d}"
 
 
 @cache
@@ -398,9 +387,8 @@ def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 def _written(column: pa.Array) -> pa.Array:
     """Convert values that Arrow cannot compare to text, as Python writes them."""
-    return pa.array(
-        [None if value is None else str(value) for value in column.to_pylist()], pa.string()
-    )
+    texts = [None if value is None else str(value) for value in column.to_pylist()]
+    return pa.array(texts, pa.string())
 
 
 def trimmed(column: pa.Array) -> pa.Array:
@@ -524,8 +512,7 @@ def _read(text: str, missing: Collection[str]) -> float | None:
         return math.nan
     if text in TRUTH:
         return TRUTH[text]
-    word = text.lstrip("+-").lower()
-    return float(text) if word in ("inf", "infinity", "nan") and len(text) - len(word) < 2 else None
+    return float(text) if endless(text) else None
 
 
 def _float64(column: pa.Array) -> Float64:

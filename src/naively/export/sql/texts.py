@@ -74,16 +74,12 @@ class TextTerm:
     def state(self) -> exp.Expression:
         """Whether there is a document; null where the query cannot split it as Python does."""
         document = cell(self.name)
-        ifs = [
-            exp.If(
-                this=exp.Is(this=document, expression=exp.Null()), true=exp.Literal.number(ABSENT)
-            )
-        ]
+        is_null = exp.Is(this=document, expression=exp.Null())
+        ifs = [exp.If(this=is_null, true=exp.Literal.number(ABSENT))]
         state: exp.Expression = exp.Literal.number(PRESENT)
         if self.term.analysis.lowercase:
-            position = exp.Anonymous(
-                this="STRPOS", expressions=[document.copy(), exp.Literal.string(SIGMA)]
-            )
+            operands = [document.copy(), exp.Literal.string(SIGMA)]
+            position = exp.Anonymous(this="STRPOS", expressions=operands)
             has_sigma = exp.GT(this=position, expression=exp.Literal.number(0))
             state = exp.Case(ifs=[exp.If(this=has_sigma, true=exp.Null())], default=state)
         if self.term.as_level:
@@ -92,9 +88,8 @@ class TextTerm:
                 exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(regex))
                 for regex in (WRITTEN, CANONICAL)
             )
-            is_other = exp.And(
-                this=number_or_time, expression=exp.Not(this=exp.Paren(this=is_canonical))
-            )
+            is_spelled = exp.Not(this=exp.Paren(this=is_canonical))
+            is_other = exp.And(this=number_or_time, expression=is_spelled)
             ifs.append(exp.If(this=is_other, true=exp.Null()))
         return exp.Case(ifs=ifs, default=state)
 
@@ -110,10 +105,8 @@ class TextTerm:
             grams = self._grams if self.term.analysis.analyzer == "word" else self._runs
             source = f"{name}_grams"
             yield _alias(source, ["row", "word"]), grams(f"{name}_words", *low_high)
-        yield (
-            _alias(f"{name}_met", [name + "_row", *self._sums(), *self._key()]),
-            self._sum_of_contributions(source),
-        )
+        sums = _alias(f"{name}_met", [name + "_row", *self._sums(), *self._key()])
+        yield sums, self._sum_of_contributions(source)
 
     def joined(self, stage: exp.Select, row: str) -> exp.Select:
         """Join a stage with the sums of the terms of each document."""
@@ -157,9 +150,8 @@ class TextTerm:
         """Write the known terms as one text: as expression objects they would take minutes."""
         slopes: list[list[float | int]] = self.term.slope.tolist()
         if self.numbers is not None:
-            slopes = [
-                [*values, key] for values, key in zip(slopes, self.numbers.tolist(), strict=True)
-            ]
+            keys = self.numbers.tolist()
+            slopes = [[*values, key] for values, key in zip(slopes, keys, strict=True)]
         rows = [
             f"({written(exp.Literal.string(term), self.dialect)}, {', '.join(map(repr, values))})"
             for term, values in zip(self.term.terms, slopes, strict=True)
@@ -189,13 +181,10 @@ class TextTerm:
         is_words = analysis.analyzer == "word"
         condition = self._stop_words() if is_words and analysis.ngram_range != (1, 1) else ""
         if self.dialect == "duckdb":
-            subquery = (
-                f'SELECT "{row}" AS "row", REGEXP_EXTRACT_ALL({text}, {regex}) AS "words" '
-                f'FROM "{table}"'
-            )
+            words = f'REGEXP_EXTRACT_ALL({text}, {regex}) AS "words"'
             query = (
-                'SELECT "row", UNNEST("words") AS "word", '
-                f'GENERATE_SUBSCRIPTS("words", 1) AS "place" FROM ({subquery}) AS "cut"'
+                'SELECT "row", UNNEST("words") AS "word", GENERATE_SUBSCRIPTS("words", 1) AS '
+                f'"place" FROM (SELECT "{row}" AS "row", {words} FROM "{table}") AS "cut"'
             )
         else:
             query = (
@@ -378,10 +367,9 @@ class MixedTerm:
         value = exp.Add(this=positive, expression=exp.Ln(this=added([prior_part, evidence_part])))
         has_evidence = exp.Is(this=cell(f"l{self.k}"), expression=exp.Null()).not_()
         no_evidence = exp.EQ(this=share.copy(), expression=number(1.0))
-        ifs = [
-            exp.If(this=exp.And(this=has_evidence.copy(), expression=no_evidence), true=number(0.0))
-        ]
-        return exp.Case(ifs=[*ifs, exp.If(this=has_evidence, true=value)])
+        is_prior = exp.And(this=has_evidence.copy(), expression=no_evidence)
+        ifs = [exp.If(this=is_prior, true=number(0.0)), exp.If(this=has_evidence, true=value)]
+        return exp.Case(ifs=ifs)
 
     @property
     def _share(self) -> str:
@@ -424,9 +412,8 @@ class MixedTerm:
         state, first_bag = self.texts[p][0]
         absent = exp.EQ(this=cell(state), expression=exp.Literal.number(ABSENT))
         has_terms = reduce(either, [absent, *(bag.has_terms() for _, bag in self.texts[p])])
-        base = exp.Case(
-            ifs=[exp.If(this=has_terms, true=number(text.base[c]))], default=number(0.0)
-        )
+        with_terms = exp.If(this=has_terms, true=number(text.base[c]))
+        base = exp.Case(ifs=[with_terms], default=number(0.0))
         words = added([base, *(bag.score(state, c) for state, bag in self.texts[p])])
         if not len(text.keys):
             return words

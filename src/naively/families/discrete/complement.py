@@ -82,9 +82,8 @@ class ComplementParameters(SharedEvents):
 
     def _weights(self, columns: slice) -> Float64:
         class_counts = self.counts.gather(1, columns)
-        counts = counts_of(_complement(class_counts, class_counts.summed(0))) + columns_of(
-            self.alpha, columns
-        )
+        others = _complement(class_counts, class_counts.summed(0))
+        counts = counts_of(others) + columns_of(self.alpha, columns)
         totals = self.totals[:, np.newaxis]
         log_weights = log(np.where(totals > 0, totals, 1.0)) - log(counts)
         return np.where(totals > 0, log_weights, np.log(max(self.width, 1)))

@@ -147,14 +147,10 @@ class DiscretizedParameters(Parameters):
 
     def described(self, names: Sequence[str]) -> Section:
         """Describe the probability of each range."""
-        rows = {
-            name: labelled(
-                [f"{name}{label}" for label in _ranges(self.cuts[j])],
-                np.exp(self.log_theta[j][:, :-1]),
-            )
-            for j, name in enumerate(names)
-        }
-        words = {name: _cut_at(self.cuts[j]) for j, name in enumerate(names)}
+        rows, words = {}, {}
+        for name, cuts, theta in zip(names, self.cuts, self.log_theta, strict=True):
+            ranges = [f"{name}{label}" for label in _ranges(cuts)]
+            rows[name], words[name] = labelled(ranges, np.exp(theta[:, :-1])), _cut_at(cuts)
         return Section("probability of the range in %", rows=rows, words=words)
 
     def listed(self) -> list[Listed]:

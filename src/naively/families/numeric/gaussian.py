@@ -73,10 +73,8 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
             raise ValueError(f'tie must be None, "classes", "features" or "both", not {self.tie!r}')
         if self.ddof not in (0, 1):
             raise ValueError(f"ddof must be 0 or 1, not {self.ddof!r}")
-        if not 0 <= self.var_smoothing < math.inf:
-            raise ValueError(
-                f"var_smoothing must be a finite number >= 0, not {self.var_smoothing!r}"
-            )
+        if not 0 <= (smoothing := self.var_smoothing) < math.inf:
+            raise ValueError(f"var_smoothing must be a finite number >= 0, not {smoothing!r}")
         if self.floor not in ("largest", "feature"):
             raise ValueError(f'floor must be "largest" or "feature", not {self.floor!r}')
         if not 0 <= self.resolution <= 1e100:
@@ -274,9 +272,8 @@ class GaussianParameters(Parameters):
     def numbers(self) -> ClassNumbers:
         """Return means and standard deviations."""
         deviation = np.sqrt(np.maximum(self.variance, 0.0))
-        return ClassNumbers(
-            "mean ± standard deviation", " ± ", {"mean": self.mean, "sd": deviation}
-        )
+        values = {"mean": self.mean, "sd": deviation}
+        return ClassNumbers("mean ± standard deviation", " ± ", values)
 
     def normal(self) -> tuple[Float64, Float64] | None:
         """Return means and variances, (C, d) each."""
@@ -320,8 +317,6 @@ class GaussianParameters(Parameters):
         with np.errstate(over="ignore", invalid="ignore"):
             weight = np.where(informative, (mean - middle) / variance, 0.0)
             bias = -np.where(informative, weight * (mean / 2 + middle / 2), 0.0).sum(axis=1)
-        if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
-            raise ValueError(
-                "the weights are beyond float64: the means are too many deviations apart"
-            )
-        return weight, bias
+        if np.isfinite(weight).all() and np.isfinite(bias).all():
+            return weight, bias
+        raise ValueError("the weights are beyond float64: the means are too many deviations apart")

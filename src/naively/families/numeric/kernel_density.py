@@ -119,9 +119,8 @@ class KernelDensityParameters(Parameters):
 
     def prepare(self, X: Data, workers: Workers) -> None:
         """Compute the tables."""
-        workers.map(
-            lambda mixture: mixture.table, [m for mixtures in self.mixtures for m in mixtures]
-        )
+        mixtures = [mixture for column in self.mixtures for mixture in column]
+        workers.map(lambda mixture: mixture.table, mixtures)
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Compute Σ_α log Σ_j w_j N(x_α; v_j, h²_αc).
@@ -216,11 +215,9 @@ def _mixtures(
         logs = logs - (largest + math.log(np.exp(logs - largest).sum()))
         with np.errstate(over="ignore"):
             n = max(min(float(weights.sum()), LARGEST), 1.0)
-        h = (
-            bandwidth * scale
-            if bandwidth
-            else _bandwidth(class_values, weights[present], n, family.bandwidth)
-        )
+        h = bandwidth * scale
+        if not bandwidth:
+            h = _bandwidth(class_values, weights[present], n, family.bandwidth)
         return Mixture(class_values, logs, float(max(h, smallest)), scale)
 
     with np.errstate(over="ignore"):

@@ -106,11 +106,8 @@ class JsonLines(LinesPart):
 
     def _parsed(self, block: LineBlock) -> pa.RecordBatch:
         """Return the rows of a block, with the selected columns."""
-        table = None
-        if len(block.data) >= ENOUGH:
-            table = columns_of(block.data, block.lines)
-        if table is None:
-            table = self._read_all(block)
+        table = columns_of(block.data, block.lines) if len(block.data) >= ENOUGH else None
+        table = self._read_all(block) if table is None else table
         if self.selected is not None:
             names = set(table.schema.names)
             table = table.select([name for name in self.selected if name in names])
@@ -133,23 +130,21 @@ class JsonLines(LinesPart):
             if date_columns:  # read text that looks like a date as text
                 names = table.schema.names
                 table = self._read(block, dict.fromkeys(date_columns, pa.string())).select(names)
-            if any(_loses_digits(column) for column in table.columns):
-                table = self._by_hand(block)
+            floats = [c for c in table.columns if pa.types.is_float64(c.type)]
+            # large integers may have been rounded
+            if not any(pc.any(pc.greater_equal(pc.abs(c), 2.0**53)).as_py() for c in floats):
+                return table
         except (pa.ArrowException, UnicodeDecodeError):
-            table = self._by_hand(block)
-        return table
+            pass
+        return self._by_hand(block)
 
     @staticmethod
     def _read(block: LineBlock, kinds: dict[str, Any]) -> Any:
         """Read the rows by Arrow, with given types of some columns."""
-        data = block.data
-        return arrow_json.read_json(
-            pa.BufferReader(data),
-            read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(data) + 1),
-            parse_options=arrow_json.ParseOptions(
-                explicit_schema=pa.schema(list(kinds.items())) if kinds else None
-            ),
-        )
+        schema = pa.schema(list(kinds.items())) if kinds else None
+        read = arrow_json.ReadOptions(use_threads=False, block_size=len(block.data) + 1)
+        parse = arrow_json.ParseOptions(explicit_schema=schema)
+        return arrow_json.read_json(pa.BufferReader(block.data), read, parse)
 
     def _check_safe(self, block: LineBlock) -> None:
         """Raise TableError for input that Arrow does not check, or crashes on.
@@ -203,13 +198,6 @@ class JsonLines(LinesPart):
                 )
             objects.append(value)
         return objects
-
-
-def _loses_digits(column: pa.ChunkedArray) -> bool:
-    """Return whether large integers may have been rounded to float64."""
-    if not pa.types.is_float64(column.type):
-        return False
-    return bool(pc.any(pc.greater_equal(pc.abs(column), 2.0**53)).as_py())
 
 
 def _plain(value: Any) -> Any:

@@ -58,10 +58,8 @@ class Columnar(FilePart[Any]):
         try:
             yield
         except (pa.ArrowException, OSError, UnicodeError) as error:
-            raise TableError(
-                f"{self.name}: cannot be read as {self.format} ({inputs.brief(error)}); "
-                "is the file whole?"
-            ) from None
+            problem = f"cannot be read as {self.format} ({inputs.brief(error)})"
+            raise TableError(f"{self.name}: {problem}; is the file whole?") from None
 
 
 class Parquet(Columnar):
@@ -128,11 +126,10 @@ class Arrow(Columnar):
         stream.put_back(head)
         self._streamed = not head.startswith(b"ARROW1")
         with self._whole():
-            reader = (
-                pa.ipc.open_stream(pa.PythonFile(stream, mode="r"))
-                if self._streamed
-                else pa.ipc.open_file(stream.as_file())
-            )
+            if self._streamed:
+                reader = pa.ipc.open_stream(pa.PythonFile(stream, mode="r"))
+            else:
+                reader = pa.ipc.open_file(stream.as_file())
             self.names = inputs.checked_names(self.name, reader.schema.names)
             return reader
 
