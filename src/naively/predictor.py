@@ -31,7 +31,7 @@ from naively.tables.encoding import encode_for
 from naively.tables.learning import labelled
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import absent_columns, columns_named, few
-from naively.tables.targets import positions
+from naively.tables.targets import LabelCodes, positions
 
 Answer = Callable[[Posterior, Data, Workers], Any]
 """A method of a posterior for encoded rows, such as `Posterior.proba`."""
@@ -125,18 +125,15 @@ class Predictor:
         assert self.target is not None
         target, model_classes = self.target, self.posterior.classes
 
-        def answer_task(task: Task) -> tuple[npt.NDArray[Any], Labels, Int64]:
+        def answer_task(task: Task) -> tuple[npt.NDArray[Any], LabelCodes]:
             batch = task()
-            table = pa.Table.from_batches([batch])
-            classes, codes = labelled(table, target, missing, model_classes)
-            return answer(self.posterior, self.encode(batch), SERIAL), classes, codes
+            labels = labelled(pa.Table.from_batches([batch]), target, missing, model_classes)
+            return answer(self.posterior, self.encode(batch), SERIAL), labels
 
         with self.counting_rows() as rows:
-            for scores, classes, codes in in_order(answer_task, tasks, threads):
-                if (codes == len(classes)).any():
-                    raise MissingLabelError(int((codes == len(classes)).argmax()))
-                yield scores, classes[codes]
-                rows.before += len(codes)
+            for scores, labels in in_order(answer_task, tasks, threads):
+                yield scores, decoded(labels)
+                rows.before += len(scores)
 
     def compare(
         self, table: pa.Table, missing: Collection[str], workers: Workers | None = None
@@ -198,6 +195,14 @@ class MissingLabelError(ValueError):
 
     def __str__(self) -> str:
         return f"the label of row {self.row} is missing"
+
+
+def decoded(labels: LabelCodes) -> Labels:
+    """Return the label of each row. Raises MissingLabelError for the first row without one."""
+    classes, codes = labels
+    if (codes == len(classes)).any():
+        raise MissingLabelError(int((codes == len(classes)).argmax()))
+    return classes[codes]
 
 
 @contextmanager

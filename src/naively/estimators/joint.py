@@ -100,12 +100,10 @@ class JointBayes(TableClassifier):
     def _go_on(self, delta: Model, attributes: dict[str, Any]) -> None:
         columns, new_columns = self.model_.schema.names, delta.schema.names
         if {*columns} != {*new_columns}:
+            pairs = ("lack", columns, new_columns), ("add", new_columns, columns)
             problems = [
                 f"{what} {few([name for name in names if name not in others])}"
-                for what, names, others in (
-                    ("lack", columns, new_columns),
-                    ("add", new_columns, columns),
-                )
+                for what, names, others in pairs
                 if not {*names} <= {*others}
             ]
             raise ValueError(

@@ -236,8 +236,10 @@ class Inputs:
             return graph.op("Where", present, part, graph.constant(cut.missing))
         key = cut.column, cut.bins.tobytes(), cut.missing
         if key not in self._bins:
-            is_number = isinstance(cut, NumberCut)
-            self._bins[key] = self._number_bin(cut) if is_number else self._level_bin(cut)
+            if isinstance(cut, NumberCut):
+                self._bins[key] = self._number_bin(cut)
+            else:
+                self._bins[key] = self._level_bin(cut)
         return self._bins[key]
 
     def _number_bin(self, cut: NumberCut) -> str:

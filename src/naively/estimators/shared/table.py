@@ -42,7 +42,7 @@ from naively.io.sources import Source, streamed
 from naively.model.model import Model
 from naively.model.prior import Prior
 from naively.model.schema import Schema
-from naively.predictor import Predictor
+from naively.predictor import Predictor, decoded
 from naively.statistics.base import dense
 from naively.tables import counting as adding
 from naively.tables import values
@@ -79,9 +79,8 @@ def separate_target(table: Any, y: Any) -> tuple[Any, Any]:
     """
     if isinstance(y, str):
         if y not in table.column_names:
-            raise ValueError(
-                f"y names {y!r}, which is not a column of X: {no_column(y, table.column_names)}"
-            )
+            problem = no_column(y, table.column_names)
+            raise ValueError(f"y names {y!r}, which is not a column of X: {problem}")
         column = values.flat(table.column(y))
         if is_untyped(table.schema.field(y)):  # blanks around a field of text files
             column = values.trimmed(column)
@@ -92,10 +91,8 @@ def separate_target(table: Any, y: Any) -> tuple[Any, Any]:
             y = column_or_1d(y, warn=True)
         column = label_column(y)
     if len(table.column_names) == 0:
-        raise ValueError(
-            f"Found array with 0 feature(s) (shape=({len(column)}, 0)) while a minimum of "
-            "1 is required."
-        )
+        shape = f"(shape=({len(column)}, 0))"
+        raise ValueError(f"Found array with 0 feature(s) {shape} while a minimum of 1 is required.")
     if len(column) != table.num_rows:
         raise ValueError(f"X has {table.num_rows} rows, y has {len(column)}")
     if table.num_rows == 0:
@@ -130,9 +127,8 @@ def target_within(table: pa.Table, labels: LabelCodes, name: Any) -> str | None:
         if candidate != name and table.num_rows < MANY:
             continue
         column = table.column(k)
-        if _texts(column.slice(0, FIRST)) == first and (
-            _texts(column) == [texts[code] for code in codes.tolist()]
-        ):
+        is_similar = _texts(column.slice(0, FIRST)) == first
+        if is_similar and _texts(column) == [texts[code] for code in codes.tolist()]:
             return candidate
     return None
 
@@ -216,10 +212,8 @@ def placed(
     else:
         features = _without(columns, [y])
         if len(features) != len(expected):
-            raise ValueError(
-                f"X has {len(features)} features, but {kind} is expecting {len(expected)} features "
-                "as input"
-            )
+            counts = f"{len(features)} features, but {kind} is expecting {len(expected)} features"
+            raise ValueError(f"X has {counts} as input")
         if features == expected:
             return table
         message = f"X does not have valid feature names, but {kind} was fitted with feature names"
@@ -349,24 +343,20 @@ class TableClassifier(NaiveBayesClassifier):
             model = self._counted(source, y, sample_weight, existing)
             rows = model.rows + model.unlabelled
         else:
-            blank, _, (table, labels, weights, kind) = self._planned(
-                X, y, sample_weight, existing, 1
-            )
+            blank, _, data = self._planned(X, y, sample_weight, existing, 1)
+            table, labels, weights, kind = data
             model, rows = self._summed(blank, table, labels, weights), table.num_rows
             if model.unlabelled:
                 column = values.flat(separate_target(self._as_table(X, None, y), y)[1])
                 model.skipped = spelled_missing(column, self.missing)
-            if existing is None and (
-                name := target_within(table, labels, getattr(y, "name", None))
-            ):
+            own_name = getattr(y, "name", None)
+            if existing is None and (name := target_within(table, labels, own_name)):
                 message = f"column {name!r} of X holds the labels y: leave it out"
                 warnings.warn(message, UserWarning, stacklevel=3)
         if model.unlabelled:
             message = f"{model.unlabelled} of {rows} rows have no label and were left out"
-            if model.skipped:
-                message += (
-                    f"; {model.skipped!r} means a missing value, unless `missing` lists other"
-                )
+            if skipped := model.skipped:
+                message += f"; {skipped!r} means a missing value, unless `missing` lists other"
             warnings.warn(message, UserWarning, stacklevel=3)
         if existing is None:
             _warn(model.schema.invalid_values(model.invalid, "used"))
@@ -404,7 +394,6 @@ class TableClassifier(NaiveBayesClassifier):
         table, labels, weights, _ = data
         if existing is None:  # before warnings about rows that are left out
             check_classes(labels[0], classes)
-        if existing is None:
             check_total(weights, "rows")
         source = table, labels, weights
         if weights is not None and not weights.all():  # rows of weight 0 do not count
@@ -431,14 +420,11 @@ class TableClassifier(NaiveBayesClassifier):
             blank = blank.blank(infer(self._columns(), *source))
         rows, invalid = encode(blank.schema, table)
         _warn(blank.schema.invalid_values(invalid, "used"))
-        labelled = np.flatnonzero(codes < len(classes))
-        if len(labelled) == len(codes):
-            learnable = Learnable(blank, rows, classes[codes], weights, source=source)
-        else:
+        kept: Any = None
+        if len(labelled := np.flatnonzero(codes < len(classes))) < len(codes):
             weights = None if weights is None else weights[labelled]
-            learnable = Learnable(
-                blank, rows[labelled], classes[codes[labelled]], weights, labelled, source
-            )
+            rows, codes, kept = rows[labelled], codes[labelled], labelled
+        learnable = Learnable(blank, rows, classes[codes], weights, kept, source)
         reduced = columns_without(blank.counted, learnable.X, learnable.weights)
         if existing is not None or reduced is None:
             return learnable
@@ -460,11 +446,11 @@ class TableClassifier(NaiveBayesClassifier):
         if existing is None:
             return counting(self._columns(), table, labels)
         new = other_columns(existing.counted, existing.target, table.column_names)[1]
-        if new and existing.family.closed:
+        if not new:
+            return existing.counted
+        if existing.family.closed:
             message = f"the fixed structure (`like`) has no {columns_named(few(new), new)}: ignored"
             warnings.warn(message, UserWarning, stacklevel=5)
-            return existing.counted
-        if not new:
             return existing.counted
         return adding.union(existing.counted, counting(self._columns(), table, labels, new), {}, {})
 
@@ -552,10 +538,7 @@ class TableClassifier(NaiveBayesClassifier):
         require_labels(self, y)
         if isinstance(y, str):
             X, y = separate_target(self._as_table(X, self._posterior().schema, y), y)
-        classes, codes = labels_of(label_column(y), self.missing)
-        if (codes == len(classes)).any():
-            raise ValueError(f"the label of row {int((codes == len(classes)).argmax())} is missing")
-        return X, classes[codes].tolist()
+        return X, decoded(labels_of(label_column(y), self.missing)).tolist()
 
     def _rows(self, X: Any) -> Any:
         predictor = self._predictor()

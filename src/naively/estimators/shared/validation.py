@@ -96,12 +96,10 @@ def _cells(y: Any) -> list[Any]:
         raise ValueError(f"y must hold a list of labels for each document, not {y!r}")
     rows = list(y)
     for row, labels in enumerate(rows):
-        if isinstance(labels, list | tuple | set | frozenset):
+        is_array = isinstance(labels, np.ndarray) and labels.ndim == 1
+        if is_array or isinstance(labels, list | tuple | set | frozenset):
             continue
-        if isinstance(labels, np.ndarray) and labels.ndim == 1:
-            continue
-        missing = labels is None or (isinstance(labels, float) and labels != labels)
-        if missing:
+        if labels is None or (isinstance(labels, float) and labels != labels):
             raise ValueError(
                 f"the labels of row {row} are missing: write [] for a document that has none"
             )
@@ -177,9 +175,8 @@ def _checked_csr(X: Any) -> Any:
     invalid = X.indptr[0] != 0 or X.indptr[-1] > len(X.indices) or (np.diff(X.indptr) < 0).any()
     unsigned = X.indices.view(f"u{X.indices.itemsize}")  # negative indices are huge
     if invalid or unsigned.max(initial=0) >= max(X.shape[1], 1):
-        raise ValueError(
-            f"X is not a valid CSR matrix: its indices do not fit its shape, {X.shape}"
-        )
+        problem = f"its indices do not fit its shape, {X.shape}"
+        raise ValueError(f"X is not a valid CSR matrix: {problem}")
     values = _native(X.data)
     if not X.has_canonical_format and _has_duplicates(X):
         dtype = np.float64 if values.dtype.kind == "f" else np.int64  # sums must not overflow
@@ -236,9 +233,8 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     """
     if (
         type(y) is np.ndarray
-        and y.ndim == 1
+        and y.shape == (n_rows,)
         and y.dtype.kind in "iub"
-        and len(y) == n_rows
         and y.dtype.isnative
     ):
         return y
@@ -294,9 +290,8 @@ def check_classes(classes: npt.NDArray[Any], least: int) -> None:
     if len(classes) == 0:
         raise ValueError("y has no labels: all of them are missing")
     if len(classes) < least:
-        raise ValueError(
-            f"y has only one class ({classes.tolist()[0]!r}), where two or more are needed"
-        )
+        only = classes.tolist()[0]
+        raise ValueError(f"y has only one class ({only!r}), where two or more are needed")
 
 
 def check_total(weights: Float64 | None, what: str) -> None:
@@ -327,17 +322,15 @@ def check_weights(sample_weight: Any, n: int) -> Float64 | None:
         input_name="sample_weight",
     )  # fmt: skip
     if weights.shape != (n,):
-        raise ValueError(
-            f"sample_weight must be a 1D array of {n} weights: its shape is {weights.shape}"
-        )
+        problem = f"must be a 1D array of {n} weights: its shape is {weights.shape}"
+        raise ValueError(f"sample_weight {problem}")
     if (weights < 0).any():
         row = int((weights < 0).argmax())
         raise ValueError(f"Negative values in sample_weight: row {row} weighs {weights[row]:g}")
     if (weights > MOST_WEIGHT).any():
         row = int(weights.argmax())
-        raise ValueError(
-            f"sample_weight must be from 0 to {MOST_WEIGHT:g}: row {row} weighs {weights[row]:g}"
-        )
+        problem = f"must be from 0 to {MOST_WEIGHT:g}: row {row} weighs {weights[row]:g}"
+        raise ValueError(f"sample_weight {problem}")
     return weights
 
 

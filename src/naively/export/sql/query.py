@@ -232,8 +232,8 @@ class _Query:
         ]
         columns: Columns = {}
         if unusual:
-            is_odd = exp.If(this=exp.or_(*unusual, copy=False), true=one.copy())
-            columns = {"odd": exp.Case(ifs=[is_odd], default=zero.copy())}
+            ifs = [exp.If(this=exp.or_(*unusual, copy=False), true=one.copy())]
+            columns = {"odd": exp.Case(ifs=ifs, default=zero.copy())}
         yield select(self._everything() | {GAPS: added(indicators)} | columns)
         too_many: Any = exp.GT(this=cell(GAPS), expression=exp.Literal.number(gaps.most))
         if unusual:
