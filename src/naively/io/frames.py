@@ -276,7 +276,10 @@ def to_arrow(X: Any) -> pa.Table:
     elif hasattr(X, "__arrow_c_stream__"):
         table = _from_stream(X)
     elif hasattr(X, "__arrow_c_array__"):
-        table = pa.Table.from_batches([_from_array(X)])
+        try:
+            table = pa.Table.from_batches([pa.record_batch(X)])
+        except (pa.ArrowException, TypeError, ValueError):
+            raise _no_table(X, 1) from None
     elif _fields(X) and X.ndim == 1:  # a structured array
         table = _columns((name, X[name]) for name in _fields(X))
     elif isinstance(X, list) and X and isinstance(X[0], Mapping):
@@ -360,13 +363,6 @@ def _no_table(X: Any, dimensions: int) -> ValueError:
     )
 
 
-def _from_array(X: Any) -> pa.RecordBatch:
-    try:
-        return pa.record_batch(X)
-    except (pa.ArrowException, TypeError, ValueError):
-        raise _no_table(X, 1) from None
-
-
 def _from_stream(X: Any) -> pa.Table:
     """Convert a frame by its Arrow stream; column by column if Arrow does not support a type."""
     try:
@@ -383,12 +379,9 @@ def _columns(columns: Iterable[tuple[Any, Any]]) -> pa.Table:
 
     Raises ValueError if the columns have different lengths.
     """
-    names, arrays = [], []
-    for name, column in columns:
-        names.append(str(name))
-        arrays.append(to_array(column, names[-1]))
-    lengths = {len(array) for array in arrays}
-    if len(lengths) > 1:
+    named = [(str(name), to_array(column, str(name))) for name, column in columns]
+    names, arrays = [name for name, _ in named], [array for _, array in named]
+    if len({len(array) for array in arrays}) > 1:
         sizes = ", ".join(f"{n!r} has {len(a)}" for n, a in zip(names, arrays, strict=True))
         raise ValueError(f"columns must be of one length: {sizes[:200]}")
     return pa.table(arrays, names=names)

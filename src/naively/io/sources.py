@@ -260,19 +260,11 @@ class Source:
 
 
 def open_source(
-    path: str | Path | list[Any],
-    *,
-    missing: Sequence[str] = MISSING,
-    format: str | None = None,
-    delimiter: str | None = None,
-    columns: Sequence[str] | None = None,
-    document: str | None = None,
-    kind: str | None = None,
-    label: str | None = None,
-    classes: Collection[str] = (),
-    named: bool = False,
-    live: bool = False,
-) -> Source:
+    path: str | Path | list[Any], *, missing: Sequence[str] = MISSING, format: str | None = None,
+    delimiter: str | None = None, columns: Sequence[str] | None = None,
+    document: str | None = None, kind: str | None = None, label: str | None = None,
+    classes: Collection[str] = (), named: bool = False, live: bool = False,
+) -> Source:  # fmt: skip
     """Open a table in one or more files, or documents as a table.
 
     Documents are the lines of a text file (column ``text``), the files in subfolders of a folder
@@ -284,7 +276,6 @@ def open_source(
 
     path : a file, "-" for standard input, a pattern such as "data/*.csv", a folder, or a list of
         these. Several files must have the same columns.
-    missing : spellings of a missing value in text.
     format : csv, tsv, jsonl, parquet, arrow, arff, text or mail; by default it is detected from the
         suffix or the content. Text and mail are not detected from the content.
     delimiter : delimiter of fields; by default the most frequent one in the header.

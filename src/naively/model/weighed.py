@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from naively.core.exact import Float64, Int64
+from naively.core.exact import Float64
 from naively.core.workers import Workers
 from naively.families.base import Events, Parameters
-from naively.families.discrete.multinomial import MultinomialParameters, SharedEvents
+from naively.families.discrete.multinomial import SharedEvents
 from naively.families.linear import Terms
 from naively.families.text.parameters import Estimated, TextParameters
 from naively.model.model import Model
@@ -34,10 +34,6 @@ class Weights(SharedEvents):
     def terms(self, columns: slice) -> Terms:
         """Return the weights of some terms."""
         return Terms(self.slopes[:, columns])
-
-    def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
-        """Draw rows from the multinomial model of the same counts."""
-        return MultinomialParameters(self.counts, self.alpha).sample(codes, generator)
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
         """Return the terms as events, with the weights as their evidence."""

@@ -218,23 +218,16 @@ def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
         low |= encode_statistics(part, arrays, f"statistics.{k}.")
     prior = {item.name: encode(getattr(model.prior, item.name), arrays) for item in fields(Prior)}
     document = {
-        "format": "naively model",
-        "version": VERSION,
-        "written_by": saved.written_by,
+        "format": "naively model", "version": VERSION, "written_by": saved.written_by,
         "estimator": saved.estimator,
         "params": {name: encode(value, arrays) for name, value in saved.params.items()},
-        "prior": prior,
-        "classes": encode_classes(model.classes, arrays),
+        "prior": prior, "classes": encode_classes(model.classes, arrays),
         "declared": np.flatnonzero(np.isin(model.classes, model.declared)).tolist(),
-        "schema": encode_schema(model.counted, arrays),
-        "rows": model.rows,
-        "unlabelled": model.unlabelled,
-        "invalid": encode_invalid(model.unread),
-        "target": model.target,
-        "low": low,
-        "extra": saved.extra,
+        "schema": encode_schema(model.counted, arrays), "rows": model.rows,
+        "unlabelled": model.unlabelled, "invalid": encode_invalid(model.unread),
+        "target": model.target, "low": low, "extra": saved.extra,
         "learned": {name: encode(item, arrays) for name, item in saved.learned.items()},
-    }
+    }  # fmt: skip
     if isinstance(model, Multilabel):
         document["multilabel"] = True
     if estimate:

@@ -313,12 +313,9 @@ class _Pass:
 
 
 def learn(
-    tasks: Iterable[Task],
-    spec: TrainingSpec,
-    threads: int,
-    structure: Model | None = None,
+    tasks: Iterable[Task], spec: TrainingSpec, threads: int, structure: Model | None = None,
     inferred: Inferred | None = None,
-) -> tuple[Model, Held]:
+) -> tuple[Model, Held]:  # fmt: skip
     """Train a model on a stream; return (model of the training rows, held-out rows).
 
     If all values of the file are text, so are the labels, until

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.exact import ExactArray, Float64
 from naively.families.base import ClassNumbers
 from naively.families.discrete.multinomial import (
-    ROLLS,
     Multinomial,
-    MultinomialParameters,
     SharedEvents,
     total_alpha,
 )
@@ -113,17 +109,6 @@ class ComplementParameters(SharedEvents):
         """Return the weights."""
         weights = self.feature_log_prob()
         return ClassNumbers("weight of a count: minus log of the others' share", "", {"w": weights})
-
-    def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
-        """Draw rows of 100 events each, from the multinomial of the same counts."""
-        return self.sample_events(codes, ROLLS, generator)
-
-    def sample_events(
-        self, codes: Int64, length: int, generator: np.random.Generator
-    ) -> npt.NDArray[Any]:
-        """Draw rows of `length` events each, from the multinomial of the same counts."""
-        multinomial = MultinomialParameters(self.counts, self.alpha)
-        return multinomial.sample_events(codes, length, generator)
 
 
 def _complement(counts: ExactArray, total: ExactArray) -> ExactArray:
