@@ -103,7 +103,7 @@ def _fitted(
         plan = learning.plan([_marked(spark.first_rows(frame, rows), text)], spec)
         count = Counting(plan)
         model = learned(
-            plan, spark.summed(frame, spark.Converting(untyped, count) if text else count, added)
+            plan, spark.summed(frame, spark.converting(untyped, count) if text else count, added)
         )
     model = checked(name, model, spec)
     kept = _sample(frame, text, spec, model.rows + model.unlabelled)

@@ -13,7 +13,7 @@ from itertools import chain
 from numbers import Integral
 from queue import Empty, SimpleQueue
 from threading import Lock
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 from threadpoolctl import OpenBLASController, ThreadpoolController
@@ -22,39 +22,16 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
-class Workers(Protocol):
-    """Run independent pieces of work, `count` at a time."""
-
-    count: int
-
-    def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
-        """Return the results of ``function`` on each item, in order."""
-
-
-class Serial:
-    """Run one piece of work after the other, in the caller's thread."""
-
-    count = 1
-
-    def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
-        """Return the results of ``function`` on each item, in order."""
-        return [function(item) for item in items]
-
-
-SERIAL: Workers = Serial()
-
-
-# ---- threads -------------------------------------------------------------------------------------
-
-
-class Threads:
-    """Run independent pieces of work on `count` threads at a time."""
+class Workers:
+    """Run independent pieces of work on `count` threads at a time; for one, on the caller's."""
 
     def __init__(self, count: int) -> None:
         self.count = count
 
     def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
         """Return the results of ``function`` on each item, in order."""
+        if self.count == 1:
+            return [function(item) for item in items]
         work = list(items)
         if len(work) < 2:
             return [function(item) for item in work]
@@ -80,6 +57,9 @@ class Threads:
         return [result.result() for result in results]
 
 
+SERIAL = Workers(1)
+
+
 def workers(n_jobs: int | None) -> Workers:
     """Return workers for scikit-learn's `n_jobs`; None stands for all processors.
 
@@ -92,7 +72,7 @@ def workers(n_jobs: int | None) -> Workers:
     count = _processors() if n_jobs is None else int(n_jobs)
     if count < 0:
         count = max(1, _processors() + 1 + count)
-    return Serial() if count == 1 else Threads(count)
+    return Workers(count)
 
 
 def _processors() -> int:

@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,15 +68,13 @@ class Columns:
         return type(batch).from_arrays(arrays, names=names)
 
 
-class Converting:
-    """Function that converts batches, and counts them; it can be sent to workers."""
+def converting(convert: Callable[[pa.RecordBatch], pa.RecordBatch], count: Count) -> Count:
+    """Return a function that converts batches, and counts them; it can be sent to workers."""
+    return partial(_converted, convert, count)
 
-    def __init__(self, convert: Callable[[pa.RecordBatch], pa.RecordBatch], count: Count) -> None:
-        self.convert, self.count = convert, count
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
-        """Return the counts as bytes; None if there are no rows."""
-        return self.count(map(self.convert, batches))
+def _converted(convert: Any, count: Count, batches: Batches) -> bytes | None:
+    return count(map(convert, batches))
 
 
 def learnable(
@@ -226,7 +225,7 @@ def fitted(
     rows = 0 if like is not None else clusters.rows_to_look_at(spec, columns.features)
     plan = clusters.planned(columns.unpacked(first_rows(frame, rows)), spec, like)
     rounds = 2 if plan.blank.family.keeps else 1
-    counts = summed(frame, Converting(columns.unpacked, Counting(plan)), added, rounds)
+    counts = summed(frame, converting(columns.unpacked, Counting(plan)), added, rounds)
     return clusters.fitted(model, learned(plan, counts), like), columns
 
 
@@ -294,12 +293,12 @@ def summed(frame: DataFrame, count: Count, add: Add, rounds: int = 2) -> list[by
         time: 2 for a single sum, if sums are large; 1 for at most `GROUPS`; 0 if there are few
         partitions.
     """
-    sums = frame.mapInArrow(_Counting(count), COLUMNS)
+    sums = frame.mapInArrow(partial(counted, count), COLUMNS)
     if rounds > 0:
         groups = sums.repartition((sums["part"] % GROUPS).alias("group"))
-        sums = groups.mapInArrow(_Adding(add), COLUMNS)
+        sums = groups.mapInArrow(partial(_summed, add), COLUMNS)
     if rounds > 1:
-        sums = sums.repartition(1).mapInArrow(_Adding(add), COLUMNS)
+        sums = sums.repartition(1).mapInArrow(partial(_summed, add), COLUMNS)
     return [content for _, content in joined(sums.toArrow().to_batches())]
 
 
@@ -334,25 +333,14 @@ def joined(batches: Batches) -> Iterator[tuple[int, bytes]]:
         raise ValueError(f"counts of partition {min(incomplete)} are lost")
 
 
-class _Counting:
-    """Function that counts a partition, on an executor."""
-
-    def __init__(self, count: Count) -> None:
-        self.count = count
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return pieces(_partition(), self.count(batches))
+def counted(count: Count, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Count a partition, on an executor."""
+    return pieces(_partition(), count(batches))
 
 
-class _Adding:
-    """Function that adds up the sums of a partition, on an executor."""
-
-    def __init__(self, add: Add) -> None:
-        self.add = add
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        content = self.add(data for _, data in joined(batches))
-        return pieces(_partition(), content)
+def _summed(add: Add, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Add up the sums of a partition, on an executor."""
+    return pieces(_partition(), add(data for _, data in joined(batches)))
 
 
 def _partition() -> int:

@@ -18,10 +18,8 @@ from naively.families.base import AnyFamily, unlike
 from naively.model.model import Model
 from naively.model.schema import NO_VALUES, Block, Schema, together
 from naively.statistics.base import Batch, InvalidValueError
-from naively.statistics.candidates import Values
-from naively.tables import encoding
 from naively.tables.declared import declaring
-from naively.tables.encoding import encode
+from naively.tables.encoding import encode_parts, summarise_open
 from naively.tables.left_out import unvaried
 from naively.tables.names import columns_named, few
 from naively.tables.targets import LabelCodes
@@ -109,39 +107,23 @@ def summarise(
     schema = declaring(blank.counted, batch) if declares else blank.counted
     blank = blank if schema is blank.counted else blank.blank(schema)
     classes, codes = present_classes(classes, codes)
-    if schema.open is not None:
-        return _open(blank, batch, classes, codes, weights, unlabelled)
-    rows, invalid = encode(schema, batch)
+    parts, invalid = encode_parts(schema.bare, batch)
     if weights is not None and not weights.all():
         mask = weights > 0
-        rows, codes, weights = rows[mask], codes[mask], weights[mask]
+        parts, codes, weights = [part[mask] for part in parts], codes[mask], weights[mask]
         classes, codes = present_classes(classes, codes)
-    model = blank.summarise(rows, (classes, codes), weights)
+    if schema.open is None:
+        model = blank.summarise(schema.rows(parts, len(codes)), (classes, codes), weights)
+    else:  # some columns have types inferred from all training rows
+        row_weights = np.empty(0) if weights is None else weights
+        labelled = Batch(codes.astype(np.int64), len(classes), row_weights)
+        try:
+            model, unsuited = summarise_open(blank, parts, labelled)
+        except InvalidValueError as error:
+            raise error.named(None) from None
+        model.classes = classes
+        add_invalid(invalid, unsuited)
     model.unlabelled, model.unread = unlabelled, invalid
-    return model
-
-
-def _open(
-    blank: Model, batch: pa.Table, classes: Labels, codes: npt.NDArray[np.integer],
-    weights: Float64 | None, unlabelled: int,
-) -> Model:  # fmt: skip
-    """Do the same as `summarise`, if some columns have types inferred from all training rows."""
-    rows, invalid = encoding.declared(blank.counted.bare, batch)
-    if weights is not None and not weights.all():
-        mask = weights > 0
-        rows, codes, weights = [part[mask] for part in rows], codes[mask], weights[mask]
-        classes, codes = present_classes(classes, codes)
-    labelled = Batch(
-        codes.astype(np.int64), len(classes), np.empty(0) if weights is None else weights
-    )
-    values = next(part for part in rows if isinstance(part, Values))
-    try:
-        model, invalid_inferred = encoding.summarise(blank, values, rows, labelled)
-    except InvalidValueError as error:
-        raise error.named(None) from None
-    model.classes, model.unlabelled = classes, unlabelled
-    model.unread = invalid
-    add_invalid(model.unread, invalid_inferred)
     return model
 
 

@@ -34,11 +34,18 @@ LONGEST = 1 << 16  # maximum length of a category in stored rows; longer ones ar
 def encode(
     schema: Schema, batch: pa.RecordBatch | pa.Table | SparseTable, without: Collection[str] = ()
 ) -> tuple[Data, dict[str, Invalid]]:
-    """Return (rows encoded for a schema, invalid values by column).
+    """Return (rows encoded for a schema, invalid values by column): see `encode_parts`."""
+    parts, invalid = encode_parts(schema, batch, without)
+    return schema.rows(parts, batch.num_rows), invalid
 
-    Absent columns, and those in `without`, are missing.
 
-    Raises ValueError for a sparse matrix, unless the model has as many columns, of one block.
+def encode_parts(
+    schema: Schema, batch: pa.RecordBatch | pa.Table | SparseTable, without: Collection[str] = ()
+) -> tuple[list[Data], dict[str, Invalid]]:
+    """Return (data of each part of a schema, encoded for its summary; invalid values by column).
+
+    Absent columns, and those in `without`, are missing. Raises ValueError for a sparse matrix,
+    unless the model has as many columns, of one block.
     """
     if isinstance(batch, SparseTable):
         if len(schema.parts) != 1 or len(schema.names) != batch.matrix.shape[1]:
@@ -47,14 +54,13 @@ def encode(
                 f"{len(schema.names)} columns in {len(schema.blocks)} blocks were trained"
             )
         takes = schema.parts[0].summary.takes_sparse
-        return schema.rows([batch.matrix if takes else dense(batch.matrix)], batch.num_rows), {}
-    invalid: dict[str, Invalid] = {}
-    parts = []
+        return [batch.matrix if takes else dense(batch.matrix)], {}
+    parts, invalid = [], dict[str, Invalid]()
     for part in schema.parts:
         data, invalid_part = encode_part(part, batch, schema, without)
         parts.append(data)
         invalid |= invalid_part
-    return schema.rows(parts, batch.num_rows), invalid
+    return parts, invalid
 
 
 def silenced(schema: Schema, parts: list[Data], without: Collection[str]) -> list[Data]:
@@ -88,6 +94,9 @@ def encode_part(
     part: Counted, batch: pa.RecordBatch | pa.Table, schema: Schema, without: Collection[str] = ()
 ) -> tuple[Data, dict[str, Invalid]]:
     """Encode the columns of one summary; return (data, invalid values by column)."""
+    if part.summary.takes == "values":
+        numeric = {name for name, kind in schema.types.items() if kind == "numeric"}
+        return read(part.names, batch, schema.missing, numeric), {}
     present = {*batch.schema.names} - {*without}
     columns = {name: batch.column(name) for name in part.names if name in present}
     rows, missing = batch.num_rows, schema.missing
@@ -320,16 +329,16 @@ def _split(
     return numbers[places], (remap[places], distinct)
 
 
-def summarise(
-    blank: Model, rows: Values, others: list[Data], batch: Batch
+def summarise_open(
+    blank: Model, encoded: list[Data], batch: Batch
 ) -> tuple[Model, dict[str, Invalid]]:
     """Count rows for a schema with undeclared types; return (model, invalid values by column).
 
-    rows : the columns of undeclared type.
-    others : the other columns, as `declared` returns them.
+    encoded : the rows as `encode_parts` returns them for the `bare` schema.
     """
     schema = blank.counted.bare
     assert schema.open is not None
+    rows = next(data for data in encoded if isinstance(data, Values))
     names = schema.open.names
     counted = schema.open.family.summary.summarise(rows, batch, SERIAL)
     many_numbers, long_texts = ([names[k] for k in columns.tolist()] for columns in counted.lacking)
@@ -344,7 +353,7 @@ def summarise(
         if part.summary.of_texts and part.names[0] in place:
             data: Any = rows.documents(place[part.names[0]])
         else:
-            data = _columns(part, rows, place, schema.parts, others, invalid)
+            data = _columns(part, rows, place, schema.parts, encoded, invalid)
         parts.append(part.summary.summarise(data, batch, SERIAL))
     model = type(blank)(
         wider, blank.prior, sums=wider.statistics(parts), class_weight=class_weights(batch),
@@ -374,20 +383,3 @@ def _columns(
             example = min(np.unique(numbers[lost, k]).tolist(), key=str)
             add_invalid(invalid, {part.names[len(names) + k]: Invalid(int(lost.sum()), example)})
     return np.hstack([*columns, bounded]) if columns else bounded
-
-
-def declared(
-    schema: Schema, batch: pa.RecordBatch | pa.Table
-) -> tuple[list[Data], dict[str, Invalid]]:
-    """Return (data of each part of a schema, encoded for its summary; invalid values by column)."""
-    parts, invalid = [], dict[str, Invalid]()
-    missing = schema.missing
-    numeric = {name for name, kind in schema.types.items() if kind == "numeric"}
-    for part in schema.parts:
-        if part.summary.takes == "values":
-            parts.append(read(part.names, batch, missing, numeric))
-            continue
-        data, invalid_part = encode_part(part, batch, schema)
-        parts.append(data)
-        invalid |= invalid_part
-    return parts, invalid
