@@ -57,10 +57,7 @@ class Counting:
 
 @dataclass(frozen=True)
 class CountingFiles:
-    """Count the rows of files as planned; sent to workers that can read the files.
-
-    shares : the files, split into sources.
-    """
+    """Count the rows of files as planned; sent to workers that can read the files."""
 
     plan: Plan
     shares: Sequence[Source]

@@ -47,7 +47,6 @@ class Compared(NamedTuple):
     truth : (n,) position of each label among the classes of the model; -1 for an unknown label.
     log_proba : (n, C) log P(c | x), in nats.
     unlabelled : number of rows without a label, which are skipped.
-    labels : the distinct labels of the batch.
     """
 
     truth: Int64
@@ -59,7 +58,6 @@ class Compared(NamedTuple):
 class Predictor:
     """Predict rows of tables with a posterior; several threads may use it at once.
 
-    posterior : posterior of a model of a table.
     target : the label column, which is neither absent nor unknown.
     source : name of the rows in issues, such as ``X`` or a file.
     few : least number of rows to report that no category of a column is known.
@@ -211,9 +209,7 @@ def counting_rows(
 ) -> Iterator[RowsBefore]:
     """Number the rows of errors from the start of a stream, and name their columns.
 
-    names : of the features, if they have any.
     before : rows before the first batch.
-    source : name of the rows in messages.
     """
     rows = RowsBefore(before)
     try:

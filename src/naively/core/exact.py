@@ -34,11 +34,9 @@ class ExactArray:
     zeros needs no limbs. Counts take one limb, sums of float64 two or three, their squares about
     five, for any number of terms.
 
-    limbs : (*s, L) int64 array
-        All but the last limb of a cell are digits in [0, 2**32); the last one carries the sign
-        and is in [-2**61, 2**61).
-    low : int
-        Position of the lowest limb.
+    limbs : (*s, L) int64. All but the last limb of a cell are digits in [0, 2**32); the last one
+        carries the sign and is in [-2**61, 2**61).
+    low : position of the lowest limb.
     """
 
     __slots__ = ("limbs", "low")

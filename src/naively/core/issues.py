@@ -15,7 +15,6 @@ MOST_WEIGHT = 1e200  # largest weight of a row, so that sums over any number of 
 class Invalid:
     """Values that are invalid for a column's family, and count as missing.
 
-    example : one of them.
     kind : type of the column; empty for that of its family.
     """
 
@@ -85,7 +84,6 @@ class Categories:
     """The values of a column in some rows, compared with the categories of a model.
 
     recognised : whether any of them is a category of the model.
-    model_categories : some categories of the model.
     """
 
     values: int

@@ -173,7 +173,6 @@ class LabelSets(NamedTuple):
         Raises ValueError, which names the row with an invalid label.
 
         rows : the labels of each row, text or whole numbers.
-        called : name of a row in messages.
         """
         kinds: dict[type, int] = {}
         label_sets: list[set[Any]] = []

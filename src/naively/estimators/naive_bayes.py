@@ -146,8 +146,6 @@ def _replaced(name: str, value: Any, changes: Mapping[str, Any]) -> Any:
     """Return a copy of the parameter `name` with nested values replaced.
 
     Raises ValueError if a nested name does not exist, or a family refuses a value.
-
-    changes : new values, by nested name.
     """
     if isinstance(value, Mapping):
         keys = {_called(key): key for key in value}

@@ -191,7 +191,6 @@ CODES = 2.0**53  # category codes in arrays are below
 class Inputs:
     """The input rows of a graph: numbers side by side, (N, d), and possibly text.
 
-    columns : the names of the inputs.
     first : one of the inputs, with the number of rows of all.
     refused : tensors of 0.0, or an error of the runtime if rows are invalid.
     """

@@ -44,7 +44,6 @@ class Section:
 class ClassNumbers:
     """A few numbers for each class and feature, such as means and deviations.
 
-    meaning, signs : as in `Section`.
     values : (C, d) numbers by name.
     pictured : their names as captions, where the numbers of pixels are shown as images.
     """
@@ -121,7 +120,6 @@ class Evidence:
     """The evidence of one or several columns, and its weight.
 
     kind : of the evidence: "4 categories", "33 bins", "Gaussian, shared".
-    weight : the factor of the evidence.
     importance : mean distance of the contribution to the log-odds from its mean, in nats: see
         `mean_contribution`.
     """

@@ -34,7 +34,6 @@ class WeightCache:
 
     inner : parameters whose weights depend on the sums of a column alone, are finite, and
         contribute nothing for a value of 0.
-    sums : (C, d) ExactArray
     zero_is_unknown : whether columns whose sums are all 0 count as unknown, with weight 0.
     weight : (d, C, padded) the distinct weights, in the first rows.
     """

@@ -98,10 +98,7 @@ DOWN = 2.0 ** -np.arange(100.0, 1100.0, 100.0)
 
 @dataclass(frozen=True)
 class Product(Family[BlockStatistics, "ProductParameters"]):
-    """Independent families over blocks of columns; their log-probabilities add up.
-
-    places : tuple of BlockPlace, the position of each block's columns.
-    """
+    """Independent families over blocks of columns; their log-probabilities add up."""
 
     families: tuple[AnyFamily, ...]
     places: tuple[BlockPlace, ...]

@@ -61,10 +61,8 @@ BEGUN: WeakSet[Any] = WeakSet()
 class ArrowStream(Part):
     """Batches of another library, read on demand.
 
-    name : name for messages.
     begin : a function that returns an iterator over all batches, which is closed if it has `close`.
     names : names of the columns; None to begin at once, and take them from the batches' schema.
-    again : whether it can be read more than once.
     """
 
     size = None

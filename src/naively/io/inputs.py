@@ -102,7 +102,6 @@ class Stream:
     """The decompressed bytes of an input.
 
     live : whether `some` returns available bytes at once, rather than wait for a full block.
-    ended : whether the end was reached.
     """
 
     def __init__(self, name: str, file: Any, owned: bool, live: bool = False) -> None:
@@ -354,7 +353,6 @@ Begun = TypeVar("Begun")
 class Options:
     """Options for reading a part.
 
-    missing : spellings of a missing value.
     delimiter : delimiter of the fields; None to detect it.
     document : name of the column of documents, if the input may be lines of text instead of a
         table; else None.
@@ -374,9 +372,7 @@ class Options:
 class Part(ABC):
     """Rows of a table from one source: a file, several documents, or a stream.
 
-    name : name for messages.
     size : total number of bytes; None if unknown.
-    names : names of all columns, in order.
     selected : the columns to read, in this order; None for all.
     hint : a hint for the user about how it is read; may be empty.
     """
@@ -470,10 +466,7 @@ class LineBlock(NamedTuple):
 
 
 class LinesPart(FilePart[Iterator[LineBlock | None]]):
-    """A file of text rows, read in blocks; `_begin` returns the iterator of blocks.
-
-    newline : the byte that ends a line.
-    """
+    """A file of text rows, read in blocks; `_begin` returns the iterator of blocks."""
 
     newline = b"\n"
 

@@ -42,7 +42,6 @@ class Place:
     path : the file, or the folder of the documents; None for standard input.
     label : label of the rows, used if they are documents and there are several places.
     documents : (label, file) of each document; None if the rows are in one file.
-    mail : whether these documents are mails.
     classes : whether the documents are labelled even if this is the only place.
     """
 

@@ -177,7 +177,6 @@ READERS: dict[str, type[FilePart[Any]]] = {
 class Source:
     """A table in files, standard input or a stream, read in batches.
 
-    names : names of the columns, in order.
     size : total number of bytes; None if unknown, as for standard input.
     texts : names of the columns of documents; empty for an ordinary table.
     kind : kind of the documents, "text" or "mail"; None for an ordinary table.

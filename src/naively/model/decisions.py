@@ -46,11 +46,7 @@ class DecisionRule:
         return cls(None if costs is None else cost_matrix(costs, classes), unsure)
 
     def codes(self, proba: Float64, likeliest: Int64) -> Int64:
-        """Return the position of each row's class, or `OPEN`.
-
-        proba : (n, C) P(c | x).
-        likeliest : (n,) positions of the most probable classes.
-        """
+        """Return the position of each row's class, or `OPEN`."""
         codes = likeliest if self.costs is None else expected_costs(proba, self.costs).argmin(1)
         if self.threshold is not None:
             positive, least = self.threshold
@@ -134,7 +130,6 @@ def cost_matrix(costs: Any, classes: Labels) -> Float64:
 
     costs : (C, C) numbers in the order of the classes; or a dict {(true, predicted): cost}, where
         omitted pairs cost 0.
-    classes : (C,) labels.
     """
     labels = classes.tolist()
     if isinstance(costs, Mapping):

@@ -97,9 +97,7 @@ class Model:
     `Posterior` needs no lock, since nothing that it refers to changes.
 
     counted, prior : the columns with the summaries that are counted over them; the class prior.
-    classes : (C,) class labels, sorted.
     class_weight : ExactArray (C,), total weight of the rows of each class.
-    sums : Statistics, the sufficient statistics.
     declared : labels that were declared before any of their rows was seen, sorted.
     rows, unlabelled : int, number of training rows, and of rows skipped because they have no label.
     unread : values that could not be read, by column.

@@ -209,7 +209,6 @@ def _named_as(other: Model, classes: Labels) -> Model:
 class LabelsPosterior(Posterior):
     """P(l | x) of each label, estimated from the training rows at one moment.
 
-    classes : (L,) labels, sorted.
     class_prior : (L,) π_l, which do not sum to 1.
     log_prior : (L,) log π_l / (1 - π_l).
     """

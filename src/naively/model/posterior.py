@@ -80,8 +80,6 @@ class Posterior:
 
     Immutable, and therefore safe to use on any thread while the model is trained on.
 
-    classes : (C,) labels, sorted.
-    class_prior : (C,) π_c.
     log_prior : (C,) log π_c; -inf for a class without rows.
     remarks : collects remarks about the rows; None to collect none. See `remarking`.
     """

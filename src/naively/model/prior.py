@@ -29,18 +29,15 @@ ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
 class Prior:
     """The class prior π_c.
 
-    given : "empirical", "uniform", probabilities or dict
-        Probabilities in the order of the classes, or by class. A dict may omit one class, which
-        gets the remaining probability.
-    smoothing : float, sequence or dict
-        Virtual examples of each class, (n_c + l_c) / (n + Σ l_c): one number for all classes, or
-        one each, in the order of the classes or by class; 0 for classes that a dict omits. The
-        m Q(Y) of lecture 2; for the empirical prior only.
-    class_weight : None, "balanced" or dict
-        Weights v_c of the rows of each class in the empirical prior, (v_c n_c + l_c) / Σ, by class;
-        1 for classes that a dict omits. "balanced" is n / (C n_c), as in scikit-learn. Class
-        weights change nothing else in a generative model: P(x | c) is estimated from the rows of
-        class c alone.
+    given : "empirical", "uniform", or probabilities in the order of the classes or by class. A dict
+        may omit one class, which gets the remaining probability.
+    smoothing : virtual examples of each class, (n_c + l_c) / (n + Σ l_c): one number for all
+        classes, or one each, in the order of the classes or by class; 0 for classes that a dict
+        omits. The m Q(Y) of lecture 2; for the empirical prior only.
+    class_weight : weights v_c of the rows of each class in the empirical prior,
+        (v_c n_c + l_c) / Σ, by class; 1 for classes that a dict omits. "balanced" is n / (C n_c),
+        as in scikit-learn. Class weights change nothing else in a generative model: P(x | c) is
+        estimated from the rows of class c alone.
     """
 
     given: PriorLike = "empirical"
@@ -131,7 +128,6 @@ class Prior:
         Raises ValueError if all of these have probability 0.
 
         classes : (C,) the labels that the given numbers refer to.
-        positions : positions of the remaining classes.
         """
         if not isinstance(self.given, str):
             values = self.estimate(ExactArray.zeros((len(classes),)), classes)[positions]

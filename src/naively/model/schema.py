@@ -35,7 +35,6 @@ ColumnType = Literal["categorical", "numeric"]
 class Why:
     """Why a column has its family, or is left out.
 
-    text : the reason as printed.
     kind : the reason for programs; "rule" if none of them needs it.
     """
 
@@ -108,7 +107,6 @@ class Schema:
 
     blocks : tuple of Block. A column may be in several.
     reasons : the `Why` of each column, in the order of the table; None for an array.
-    missing : spellings of a missing value in text.
     types : column types that the source or the user declared, sorted by name.
     """
 

@@ -19,10 +19,7 @@ from naively.model.posterior import Posterior
 
 
 class Weights(SharedEvents):
-    """The weight of each term in the score of each class, and its counts.
-
-    slopes : (C, V)
-    """
+    """The weight of each term in the score of each class, and its counts."""
 
     weighted = True
 

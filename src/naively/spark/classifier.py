@@ -86,7 +86,6 @@ def label_type(labels: Labels) -> Any:
 class Answering:
     """Function that adds predictions and the like to the batches of a partition, on an executor.
 
-    content : the fitted estimator as bytes.
     prediction, probability, explanation : names of the new columns, or None.
     """
 

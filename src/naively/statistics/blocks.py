@@ -112,7 +112,6 @@ class BlockStatistics(Statistics):
 class Summaries(Summary[BlockStatistics]):
     """Several summaries of the same rows.
 
-    summaries : tuple of distinct Summary.
     sizes : tuple of int, number of columns of each.
     features : tuple of arrays, the number of each column among the features of the model.
     """

@@ -37,8 +37,6 @@ class DocumentSample(Statistics):
 
     tables : ``kept`` (C, W), the weight of each document by class; W may include spare columns.
     texts : the documents, in the order of their columns; those of a batch are decoded lazily.
-    hashes : of the documents.
-    lengths : of the documents, in bytes.
     threshold : documents with a hash of this times their weight, or more, are dropped.
     """
 

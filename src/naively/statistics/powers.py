@@ -421,8 +421,8 @@ class PresenceStatistics(CountStatistics):
 class Presence(Summary[PresenceStatistics]):
     """Count the rows in which each feature is present.
 
-    threshold : float or None
-        Values above it are present. None: the values are 0 and 1, or between as soft evidence.
+    threshold : values above it are present. None: the values are 0 and 1, or between as soft
+        evidence.
     """
 
     threshold: float | None
@@ -460,7 +460,6 @@ class Moments:
     size with one correct rounding.
 
     tables : ``sum``, ``square`` and ``missing``, (C, d) each.
-    class_weight : (C,)
     """
 
     def __init__(self, tables: dict[str, ExactArray], class_weight: ExactArray) -> None:

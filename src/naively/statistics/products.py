@@ -201,7 +201,6 @@ class _Room:
     places, rests : positions and rests of values that the pieces do not hold exactly.
     sums, totals : of the products in each plane.
     limbs : (cells, L) lazy limbs.
-    scratch : (d,) zeros.
     """
 
     def __init__(self, pieces: int, d: int, tiles: int, bits: Window) -> None:
@@ -382,11 +381,7 @@ class ProductStatistics(Statistics):
 
 @dataclass(frozen=True)
 class Products(Summary[ProductStatistics]):
-    """Σw x and Σw x xᵀ of real numbers.
-
-    pooled : bool
-        Whether the products are summed over all classes.
-    """
+    """Σw x and Σw x xᵀ of real numbers; if `pooled`, the products are summed over all classes."""
 
     pooled: bool
 

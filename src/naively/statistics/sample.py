@@ -211,8 +211,6 @@ class SampleStatistics(Statistics):
 
     tables : ``count`` (C, R), the weight of each row by class, and ``missing`` (C, d), the weight
         of the rows in which each column is missing.
-    rows : the distinct rows, in the order of their keys.
-    limit : largest number of rows.
     threshold : rows with a key of this times their weight, or more, are dropped: 2^64 / t.
     """
 

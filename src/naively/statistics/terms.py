@@ -182,8 +182,6 @@ class Reference:
     terms : uint8, the terms in UTF-8, sorted and concatenated.
     lengths : (V,) int64, their lengths in bytes.
     documents : (V,) int64, number of documents with each term.
-    total : int, number of documents.
-    vocabulary : the terms.
     """
 
     terms: Bytes
@@ -234,7 +232,6 @@ class Reference:
 class TermCounts(Summary[TermStatistics]):
     """Count terms in the documents of each class, optionally weighted.
 
-    analysis : how a document becomes terms.
     once : whether a term counts once per document.
     weighting, length_norm : how the counts of a document are transformed; see `naively.Text`.
     buckets : number of buckets that terms are hashed into; 0 for a vocabulary.

@@ -92,7 +92,6 @@ class Saved:
     """The content of a model file.
 
     estimator : str, name of the scikit-learn estimator; empty for a model without one.
-    params : dict, the estimator's parameters.
     extra : dict of str, other notes; the command line stores the kind of documents here.
     learned : dict, fitted attributes of the estimator that are not in the model.
     parts : the named parts, and `REST`; empty without names. See `naively.storage.named_parts`.

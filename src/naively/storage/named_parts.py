@@ -57,11 +57,7 @@ def begun(parts: Mapping[str, Part], model: Model, more: Model, name: str) -> Ma
 
 
 def added(parts: Mapping[str, Part], total: Model, more: Model, name: str) -> Mapping[str, Part]:
-    """Return the parts after new rows were added, given those of `begun`; empty without names.
-
-    total : the model after the new rows were added.
-    more : a model of the new rows alone.
-    """
+    """Return the parts after new rows were added, given those of `begun`; empty without names."""
     if not name and not parts:
         return parts
     earlier = [(name, parts[name])] if name in parts else []

@@ -58,7 +58,6 @@ class Answer(NamedTuple):
     """Predictions of some rows.
 
     labels : (n,) labels; None where the model abstains.
-    proba : (n, C) P(c | x), or None.
     top : (labels, their P(c | x)) of the k most probable classes, both (n, k), or None.
     """
 

@@ -96,7 +96,6 @@ def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[AnyFamily, floa
     candidate, which has more parameters, must be better by more than half a standard error.
 
     X : (n, d) float64, NaN where missing.
-    codes : (n,) class of each row.
     """
     low, high = np.fmin.reduce(X), np.fmax.reduce(X)
     with np.errstate(invalid="ignore"):
@@ -185,7 +184,6 @@ class ColumnOptions:
     auto : whether to choose the family of each numeric column by held-out log-loss.
     alpha, unseen : options of inferred categorical families; alpha may be a dict by column, of
         numbers or of dicts as `Categorical` takes them.
-    missing : spellings of a missing value.
     whole : family of all columns together; None for one family per column.
     documents : names of text columns whose values need not be checked.
     types : declared types by column; they override what the source declares.

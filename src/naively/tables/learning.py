@@ -55,7 +55,6 @@ class TrainingSpec:
     """Options for training a model from a table.
 
     holdout : share of the rows of each class to hold out, in [0, 1); at most 100,000 rows.
-    seed : seed of the choice of held-out rows.
     cells : parser of multi-label targets; None if each row has one label.
     repeated : whether to refuse a target with a different label in nearly every row.
     groups, time : name of the column to split the rows of a cross-validation by, or None.

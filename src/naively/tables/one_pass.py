@@ -98,7 +98,6 @@ FINEST = 10**9  # maximum denominator of the held-out share: products below fit 
 class Copies:
     """Keys by which duplicate rows are held out together.
 
-    missing : spellings of a missing value.
     recurring : keys of rows that are drawn independently, although they recur: they recur by
         chance, not as duplicates.
     """

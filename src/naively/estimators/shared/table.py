@@ -115,7 +115,6 @@ def labels_of(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> L
 def target_within(table: pa.Table, labels: LabelCodes, name: Any) -> str | None:
     """Find a column of X that equals the labels in every row; None if there is none.
 
-    labels : of the rows.
     name : name of y if it is a series. A column of this name is checked in small tables, too.
     """
     if isinstance(table, SparseTable) or len(table.column_names) < 2:

@@ -49,8 +49,6 @@ class TextTerm:
 
     Raises NotExportableError if the query cannot make or count the terms as Python does.
 
-    term : the terms, and their contributions.
-    dialect : one of `DIALECTS`.
     name : the alias of the documents, and prefix of the other aliases.
     numbers : of the terms; the key of a document is their sum. None without recurring texts.
     """
@@ -326,7 +324,6 @@ class MixedTerm:
 
     Terms that all classes share are omitted, so that a score is log (e + (1 - e) p(x | c) / p(x)).
 
-    term : the texts to mix.
     other : the same with the weights of rows that have a factor; None if no rows have one.
     texts : of the bags of each text.
     k : the index of the term, which is part of its aliases.

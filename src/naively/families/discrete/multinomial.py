@@ -72,7 +72,6 @@ class Multinomial(Family[CountStatistics, LinearParameters]):
 class SharedEvents(LinearParameters):
     """Base of the families whose features are the kinds of one event.
 
-    counts : (C, d) ExactArray
     alpha : l, of a shape that broadcasts to (C, d).
     """
 

@@ -110,10 +110,8 @@ SMALL = 2.0**-600  # scales rows whose distances leave the range of float64
 class MultivariateParameters(Parameters):
     """Means, and triangular matrices A with A Σ Aᵀ = I.
 
-    mean : (C, d) float64
     packed : (C or 1, size) float64, the matrices A in the kernels' layout.
     log_det : (C or 1,) log |Σ|, in nats.
-    tied : bool, whether there is one A for all classes.
     amounts : (C or 1,) the amount of shrinkage of each covariance.
     """
 

@@ -109,8 +109,6 @@ class GammaParameters(Parameters):
     With r = x / m, log p(x) = k (log r - r + 1) + (k log k - k - log Γ(k)) - log x, in which
     no large terms cancel. The last term is in x alone: it is in `log_base`, and so is all of a
     feature with the same parameters in every class.
-
-    shape, mean : (C, d) float64.
     """
 
     def __init__(self, shape: Float64, mean: Float64) -> None:
