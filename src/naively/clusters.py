@@ -36,7 +36,7 @@ from naively.tables.learning import (
     summarise,
     trained,
 )
-from naively.tables.names import few
+from naively.tables.names import few, no_column
 from naively.tables.one_pass import planned as planned_stream
 from naively.tables.targets import with_typed_labels
 from naively.tables.values import bytes_of
@@ -150,6 +150,23 @@ def check_estimator(estimator: Any) -> None:
             "NaiveBayes(family=...) has the families of the other classifiers"
         )
     estimator._refuse_auto()
+
+
+def features_of(
+    columns: Sequence[Any], target: str, features: Sequence[str] | None, weight: str | None
+) -> list[str]:
+    """Return the features among the columns of a frame; by default all but target and weight.
+
+    Raises ValueError if a column does not exist, or the target or weight is among the features.
+    """
+    for name in filter(None, (target, weight, *(features or ()))):
+        if name not in columns:
+            raise ValueError(no_column(name, list(columns)))
+    if features is None:
+        return [str(name) for name in columns if name not in (target, weight)]
+    if target in features or weight in features:
+        raise ValueError("the target and the weight cannot be among the features")
+    return list(features)
 
 
 def spec_of(

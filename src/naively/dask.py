@@ -13,7 +13,6 @@ from naively.clusters import Counting, added, learned
 from naively.estimators.auto_bayes import AutoBayes
 from naively.io.arrow import together
 from naively.io.frames import to_arrow
-from naively.tables.names import no_column
 
 __all__ = ["fit", "predict", "predict_proba"]
 
@@ -105,15 +104,8 @@ def fit(
     >>> naively.dask.predict(model, ddf).value_counts().compute()               # doctest: +SKIP
     """
     model = AutoBayes() if model is None else model
-    for name in filter(None, (target, weight, *(features or ()))):
-        if name not in ddf.columns:
-            raise ValueError(no_column(name, list(ddf.columns)))
-    other_columns = [name for name in (target, weight) if name is not None]
-    if features is None:
-        features = [str(name) for name in ddf.columns if name not in other_columns]
-    elif {*features} & {*other_columns}:
-        raise ValueError("the target and the weight cannot be among the features")
-    frame = ddf[[*features, *other_columns]]
+    features = clusters.features_of(ddf.columns, target, features, weight)
+    frame = ddf[[*features, *filter(None, (target, weight))]]
     spec = clusters.spec_of(model, features, target, weight)
     rows = 0 if like is not None else clusters.rows_to_look_at(spec, features)
     counting_plan = clusters.planned(first_rows(frame, rows), spec, like)

@@ -115,9 +115,8 @@ def html_table(
     Lines of `closing` have no bars.
     """
     widest = largest(odds for _, _, odds in rows)
-    left, right = (
-        f'style="padding:.1em 1em .1em 0;text-align:{side}"' for side in ("left", "right")
-    )
+    style = 'style="padding:.1em 1em .1em 0;text-align:{}"'
+    left, right = style.format("left"), style.format("right")
     bars = [100 * min(1.0, abs(odds) / widest) for _, _, odds in rows] + [0.0] * len(closing)
     lines = [
         f"<tr><td {left}>{escaped(name)}</td><td {left}>{escaped(value)}</td>"

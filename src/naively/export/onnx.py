@@ -114,9 +114,8 @@ class Graph:
         """Make the model of the graph, with its metadata."""
         graph = helper.make_graph(self.nodes, "naively", self.inputs, outputs, self.constants)
         versions = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
-        model = helper.make_model(
-            graph, opset_imports=versions, ir_version=FORMAT, producer_name="naively"
-        )
+        options = {"opset_imports": versions, "ir_version": FORMAT, "producer_name": "naively"}
+        model = helper.make_model(graph, **options)
         helper.set_model_props(model, metadata)
         return model
 

@@ -56,11 +56,6 @@ class TableError(ValueError):
     """A table cannot be read; the message says where, and what to do."""
 
 
-def block_bytes(columns: int) -> int:
-    """Return the number of bytes of text in one task for a table."""
-    return min(BLOCK * max(1, columns // COLUMNS), max(BLOCK, LONGEST))
-
-
 class Raw(io.RawIOBase):
     """A file that counts the bytes read, and whose first bytes (`head`) can be inspected."""
 
@@ -487,7 +482,8 @@ class LinesPart(FilePart[Iterator[LineBlock | None]]):
         while not final:
             if stream.pauses():
                 yield None
-            chunk = stream.some(block_bytes(len(self.names)))
+            size = min(BLOCK * max(1, len(self.names) // COLUMNS), max(BLOCK, LONGEST))
+            chunk = stream.some(size)
             final = stream.ended
             data = remainder + chunk if remainder else chunk
             zero = data.find(b"\0", len(remainder))

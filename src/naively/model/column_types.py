@@ -421,11 +421,9 @@ def gathered(part: Counted, sources: Sequence[Source], class_weight: ExactArray)
         if source.summary.takes != "values":
             raise ValueError(f"the column {names[0]!r} was counted in another way")
         _check_complete(part.summary, counted, columns, names)
-        places = np.array([place[name] for name in names])
+        places, all_columns = np.array([place[name] for name in names]), np.arange(len(columns))
         recounted = _recounted(part.summary, counted, columns, class_weight)
-        total.accumulate(
-            recounted.reindex_columns(np.arange(len(columns)), places, size), all_classes
-        )
+        total.accumulate(recounted.reindex_columns(all_columns, places, size), all_classes)
         for name in names:
             absent.pop(name)
     none = np.array([place[name] for name in absent], np.int64)
@@ -507,9 +505,8 @@ def _powers(counted: CandidateStatistics, positions: list[int]) -> PowerStatisti
     missing = counted.tables["missing"] + counted.tables["texts"]
     missing = missing.gather(1, np.array(positions, np.int64))
     offsets = counted.offsets
-    cells = np.concatenate(
-        [np.empty(0, np.int64), *(np.arange(offsets[k], offsets[k + 1]) for k in positions)]
-    )
+    places = (np.arange(offsets[k], offsets[k + 1]) for k in positions)
+    cells = np.concatenate([np.empty(0, np.int64), *places])
     values = np.concatenate([np.empty(0), *(counted.levels[k] for k in positions)])
     columns = np.repeat(np.arange(d), [len(counted.levels[k]) for k in positions])
     value, code, weights = weighed_cells(counted.tables["count"].gather(1, cells))
@@ -538,9 +535,8 @@ def _column(
         weighed_cells(count.gather(1, slice(*offsets[position : position + 2])))
         for position in positions
     )
-    _, missing_codes, missing_weights = weighed_cells(
-        counted.tables["missing"].gather(1, slice(k, k + 1))
-    )
+    missing = counted.tables["missing"].gather(1, slice(k, k + 1))
+    _, missing_codes, missing_weights = weighed_cells(missing)
     codes = np.concatenate([x_codes, t_codes, missing_codes])
     weights = np.concatenate([x_weights, t_weights, missing_weights])
     numbers, categories = (counted.levels[position] for position in positions)

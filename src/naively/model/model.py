@@ -343,9 +343,8 @@ class Model:
         """Return a copy minus another model, with all classes, without checks."""
         places = np.searchsorted(self.classes, other.classes)
         remaining = self.copy()
-        remaining.class_weight = remaining.class_weight.accumulate(
-            other.class_weight, rows=places, sign=-1
-        )
+        weight = remaining.class_weight.accumulate(other.class_weight, rows=places, sign=-1)
+        remaining.class_weight = weight
         remaining.sums.accumulate(other._laid_out(self.counted), places, sign=-1)
         return remaining
 
@@ -529,9 +528,8 @@ class Model:
         family = self._within
         if self._structure is not None:
             with suppress(ValueError):  # the structure may not fit: new groups of terms
-                return family.counted_for(
-                    self._structure.chosen, self.statistics, self.class_weight
-                )
+                chosen = self._structure.chosen
+                return family.counted_for(chosen, self.statistics, self.class_weight)
             self._structure = None
         return family.estimate_on(self.statistics, self.class_weight, workers)
 

@@ -138,9 +138,8 @@ class Multilabel(Model):
         label_posterior: Posterior = posterior.of(label)
         code = 1 + self.labels.tolist().index(label)
         weight, statistics = two_classes(self.class_weight, code), self.statistics.against(code)
-        model = Model(
-            self.schema, self.prior, label_posterior.classes, weight, statistics, rows=self.rows
-        )
+        names = label_posterior.classes
+        model = Model(self.schema, self.prior, names, weight, statistics, rows=self.rows)
         model._estimate = label_posterior
         return model
 

@@ -305,10 +305,8 @@ class Posterior:
         """Return the contribution of each block of `together`, (n, C, K)."""
         contributions = []
         for (block, part), rows in zip(self.blocks, self.schema.rows_of(X), strict=True):
-            by_block = part.by_block(rows)
-            contributions.append(
-                by_block.sum(axis=2, keepdims=True) if block.family.in_turn else by_block
-            )
+            by_block, in_turn = part.by_block(rows), block.family.in_turn
+            contributions.append(by_block.sum(axis=2, keepdims=True) if in_turn else by_block)
         return np.concatenate(contributions, axis=2)
 
     def linear(self) -> tuple[Float64, Float64]:

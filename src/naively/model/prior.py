@@ -71,16 +71,11 @@ class Prior:
             raise ValueError(
                 f'class_weight must be "balanced", a dict or None, not {class_weight!r}'
             )
-        if not self.is_empirical:
+        if not isinstance(self.given, str) or self.given != "empirical":
             raise ValueError(
                 "class_weight changes the empirical prior, and another prior is given: leave out "
                 "one of them"
             )
-
-    @property
-    def is_empirical(self) -> bool:
-        """Whether the prior is estimated from class frequencies."""
-        return isinstance(self.given, str) and self.given == "empirical"
 
     def estimate(self, class_weight: ExactArray, classes: Labels) -> Float64:
         """Return π_c, (C,), summing to 1.
@@ -157,9 +152,8 @@ class Prior:
         """Raise ValueError for unnamed classes, except for one that gets the rest."""
         if not isinstance(self.given, Mapping):
             return
-        unnamed = [
-            label for label in classes.tolist() if label not in by_label(self.given, classes)
-        ]
+        given = by_label(self.given, classes)
+        unnamed = [label for label in classes.tolist() if label not in given]
         remaining = 1.0 - math.fsum(self.given.values())
         if len(unnamed) > 1 or (unnamed and remaining <= _CLOSE):
             missing = ", ".join(map(repr, unnamed))

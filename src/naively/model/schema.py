@@ -308,9 +308,8 @@ class Schema:
         blocks = [self.open, *self.declared]
         if numeric_columns := tuple(name for name in self.open.names if name in numeric_names):
             blocks.append(Block(family.of_numbers, numeric_columns))
-        blocks += [
-            Block(family.of_texts(name), (name,)) for name in self.open.names if name in text_names
-        ]
+        texts = [name for name in self.open.names if name in text_names]
+        blocks += [Block(family.of_texts(name), (name,)) for name in texts]
         if [block.names for block in blocks] == [block.names for block in self.blocks]:
             return self
         return replace(self, blocks=tuple(blocks))

@@ -370,9 +370,8 @@ class ClassifierModel(_Stage, Model):  # type: ignore[misc]
         from pyspark.sql.types import StructType
 
         if missing := [name for name in self.columns.names if name not in dataset.columns]:
-            raise ValueError(
-                f"the frame has no {columns_named(few(missing), missing)}, which the model needs"
-            )
+            absent = columns_named(few(missing), missing)
+            raise ValueError(f"the frame has no {absent}, which the model needs")
         columns = taken(dataset, self.columns.names, self.columns.vectors)
         answering = Answering(content_of(self.model_), columns, *map(self.getOrDefault, _ANSWERS))
         fields = answering.fields(self.model_.classes_)

@@ -22,7 +22,6 @@ from pyspark.sql import DataFrame, SparkSession, types
 from naively import clusters
 from naively.clusters import Counting, CountingFiles, added, learned
 from naively.io.sources import Source
-from naively.tables.names import no_column
 
 FOLDS = re.compile(r"(CrossValidator|TrainValidationSplit)_\w+_rand")
 """Columns that Spark adds during cross-validation, which are not features."""
@@ -84,9 +83,7 @@ def learnable(
 
     Raises ValueError if a column does not exist or is nested, or the target is among the features.
     """
-    for name in filter(None, (target, weight, *(features or ()))):
-        if name not in frame.columns:
-            raise ValueError(no_column(name, frame.columns))
+    names = clusters.features_of(frame.columns, target, features, weight)
     indexed = frame.schema[target].metadata.get("ml_attr", {})
     if features is None and indexed.get("type") == "nominal":
         raise ValueError(
@@ -94,13 +91,8 @@ def learnable(
             "`features`, without this column"
         )
     if features is None:
-        features = [
-            name for name in frame.columns
-            if name not in (target, weight) and not FOLDS.fullmatch(name)
-        ]  # fmt: skip
-    elif target in features or weight in features:
-        raise ValueError("the target and the weight cannot be among the features")
-    return taken(frame, features)
+        names = [name for name in names if not FOLDS.fullmatch(name)]
+    return taken(frame, names)
 
 
 def taken(frame: DataFrame, names: Sequence[str], widths: dict[str, int] | None = None) -> Columns:
@@ -185,24 +177,17 @@ def fitted_files(
 
     `source` has tables in files, with the same paths on all machines; the rest is as in `fitted`.
     """
-    for name in filter(None, (target, weight, *(features or ()))):
-        if name not in source.names:
-            raise ValueError(no_column(name, source.names))
-    reserved = [name for name in (target, weight) if name is not None]
-    if features is not None and {*features} & {*reserved}:
-        raise ValueError("the target and the weight cannot be among the features")
-    columns = None if features is None else [*features, *reserved]
+    names = clusters.features_of(source.names, target, features, weight)
+    columns = None if features is None else [*names, *filter(None, (target, weight))]
     session = SparkSession.active()
     context = getattr(session, "sparkContext", None)
     parallelism = AT_ONCE if context is None else context.defaultParallelism
     shares = source.shares(max(parallelism, (source.size or 0) // SHARE), columns)
-    names = [name for name in columns or source.names if name not in reserved]
     spec = clusters.spec_of(model, names, target, weight)
     (share,) = source.shares(1, columns)
     plan = clusters.planned_of(share, model, spec, like)
     ids = session.range(0, len(shares), 1, len(shares))
-    one_round = len(shares) > GROUPS
-    rounds = 2 if plan.blank.family.keeps else int(one_round)
+    rounds = 2 if plan.blank.family.keeps else int(len(shares) > GROUPS)
     counts = summed(ids, CountingFiles(plan, shares), added, rounds)
     estimator = clusters.fitted(model, learned(plan, counts), like)
     return estimator, Columns(tuple(plan.blank.schema.why), {})

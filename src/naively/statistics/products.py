@@ -352,10 +352,8 @@ class ProductStatistics(Statistics):
         """Return why no data can have these statistics, or None if some can."""
         d = self.tables["sum"].shape[1]
         weight = self.pair_weight(class_weight)
-        missing_tables = self.tables["missing"], self.tables["both_gone"]
-        if weight.below_zero(class_weight.repeated(1)) or any(
-            t.any_negative() for t in missing_tables
-        ):
+        is_negative = any(self.tables[name].any_negative() for name in ("missing", "both_gone"))
+        if weight.below_zero(class_weight.repeated(1)) or is_negative:
             return FORGOTTEN
         present = weight.nonzero()
         stray = (self.tables["sum"].nonzero() & ~present[:, diagonal(d)]).any()

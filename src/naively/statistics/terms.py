@@ -160,9 +160,8 @@ class TermStatistics(Statistics):
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
         """Return the shape of each table, for these numbers of classes and features."""
         n_terms = self.tables["sum"].shape[1] if self.vocabulary is None else len(self.vocabulary)
-        return {
-            name: (n_classes, n_features if name == "missing" else n_terms) for name in self.tables
-        }
+        sizes = dict.fromkeys(self.tables, n_terms) | {"missing": n_features}
+        return {name: (n_classes, size) for name, size in sizes.items()}
 
     def arrays(self) -> Arrays:
         """Return the terms and the undercount."""

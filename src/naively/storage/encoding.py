@@ -168,16 +168,14 @@ def under(prefix: str, arrays: Arrays) -> Arrays:
 def encode_schema(schema: Schema, arrays: Arrays) -> dict[str, Any]:
     """Encode the blocks (families and columns), reasons, missing values and declared types."""
     reasons = schema.reasons
-    blocks: list[Any] = []
+    document: Any = {"blocks": [], "missing": list(schema.missing), "types": dict(schema.types)}
     for block in schema.blocks:
         is_numbered = isinstance(block.names, ColumnNumbers)
         names = len(block.names) if is_numbered else list(block.names)
-        blocks.append({"family": encode_family(block.family, arrays), "names": names})
+        family = encode_family(block.family, arrays)
+        document["blocks"].append({"family": family, "names": names})
     columns = reasons and [[name, why.text, why.kind] for name, why in reasons.items()]
-    types = dict(schema.types)
-    return {
-        "blocks": blocks, "columns": columns, "missing": list(schema.missing), "types": types
-    }  # fmt: skip
+    return document | {"columns": columns}
 
 
 def decode_schema(document: Any, arrays: Arrays) -> Schema:

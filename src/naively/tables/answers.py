@@ -95,14 +95,12 @@ class Answer(NamedTuple):
         names = [str(label) for label in classes.tolist()]
         fields: dict[str, list[Any]] = {PREDICTION: self.labels.tolist()}
         if self.proba is not None:
-            fields["probabilities"] = [
-                dict(zip(names, row, strict=True)) for row in self.proba.tolist()
-            ]
+            rows = self.proba.tolist()
+            fields["probabilities"] = [dict(zip(names, row, strict=True)) for row in rows]
         if self.top is not None:
-            rows = zip(*(part.tolist() for part in self.top), strict=True)
             fields["top"] = [
                 [{"label": label, "probability": p} for label, p in zip(*row, strict=True)]
-                for row in rows
+                for row in zip(*(part.tolist() for part in self.top), strict=True)
             ]
         return fields
 

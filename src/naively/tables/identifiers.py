@@ -122,10 +122,8 @@ def without_identifiers(model: Model) -> Model:
     else:
         reduced = model
     if reduced is not model:
-        columns = reduced.counted.family_of
-        reduced.unread = {
-            name: invalid for name, invalid in model.unread.items() if name in columns
-        }
+        columns, unread = reduced.counted.family_of, model.unread
+        reduced.unread = {name: unread[name] for name in unread if name in columns}
     return reduced
 
 
@@ -204,8 +202,8 @@ def _without(schema: Schema, dropped: Collection[str]) -> tuple[Schema, list[int
     places = [k for k, name in enumerate(block.names) if name not in dropped]
     if not places:
         return None
-    reasons = {
-        name: IDENTIFIER if name in dropped else reason for name, reason in schema.reasons.items()
-    }
+    reasons = schema.reasons | dict.fromkeys(
+        (n for n in schema.reasons if n in dropped), IDENTIFIER
+    )
     names = tuple(block.names[k] for k in places)
     return replace(schema, blocks=(replace(block, names=names),), reasons=reasons), places

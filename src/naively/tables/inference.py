@@ -434,9 +434,8 @@ def counting(
     undecided = tuple(name for name in schema.open.names if name not in fixed)
     decided = [Block(fixed_family, (name,)) for name, fixed_family in fixed.items()]
     blocks = [Block(family, undecided)] if undecided else []
-    return replace(
-        schema, blocks=(*blocks, *schema.declared, *together(decided, numeric)), reasons=reasons
-    )
+    blocks += [*schema.declared, *together(decided, numeric)]
+    return replace(schema, blocks=tuple(blocks), reasons=reasons)
 
 
 def infer(

@@ -61,17 +61,12 @@ def left_out(model: Model) -> dict[str, str]:
     }
 
 
-def no_information(model: Model) -> str | None:
-    """Return a message if no column contributes to predictions; else None."""
-    silent = left_out(model)
-    if len(silent) < len(model.schema.why):
-        return None
-    return f"no column has evidence yet ({brief_reasons(silent)}): predictions are the class prior"
-
-
 def odd(model: Model) -> str | None:
     """Return the most important warning about a trained model, or None."""
-    return no_information(model) or model.family.warning(model.whole[0]) or duplicates(model)
+    silent = left_out(model)
+    if len(silent) < len(model.schema.why):
+        return model.family.warning(model.whole[0]) or duplicates(model)
+    return f"no column has evidence yet ({brief_reasons(silent)}): predictions are the class prior"
 
 
 def duplicates(model: Model) -> str | None:

@@ -419,7 +419,11 @@ def _head(
     head: list[tuple[pa.RecordBatch, Drawn]] = []
     ahead: list[tuple[pa.RecordBatch, Drawn]] = []
     rows = size = 0
-    while ahead or (ahead := list(in_order(_read, islice(stream, threads), threads))):
+
+    def read(drawn: Drawn) -> tuple[pa.RecordBatch, Drawn]:
+        return drawn.task(), drawn
+
+    while ahead or (ahead := list(in_order(read, islice(stream, threads), threads))):
         batch, drawn = ahead.pop(0)
         head.append((batch, drawn))
         rows += batch.num_rows if drawn.draws is None else int(np.isinf(drawn.draws).sum())
@@ -433,11 +437,6 @@ def _head(
         if rows >= enough or (spec.columns.whole is not None and size >= HEAD):
             break
     return head, chain(_again(ahead), stream)
-
-
-def _read(drawn: Drawn) -> tuple[pa.RecordBatch, Drawn]:
-    """Return (batch of a task, the task)."""
-    return drawn.task(), drawn
 
 
 def _again(head: list[tuple[pa.RecordBatch, Drawn]]) -> Iterator[Drawn]:

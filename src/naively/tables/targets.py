@@ -297,10 +297,8 @@ def notice(head: Sequence[pa.Table], target: str) -> str:
         column = values.flat(table.column(target))
         if values.is_text(column.type) or pa.types.is_dictionary(column.type):
             texts = values.encoded(column)[1].to_pylist()
-            plain = (text for text in texts if isinstance(text, str) and not _is_bracketed(text))
-            separators |= {
-                separator for text in plain for separator in SEPARATORS if separator in text
-            }
+            plain = [text for text in texts if isinstance(text, str) and not _is_bracketed(text)]
+            separators |= {mark for mark in SEPARATORS if any(mark in text for text in plain)}
     return next((separator for separator in SEPARATORS if separator in separators), USUAL)
 
 

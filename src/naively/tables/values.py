@@ -188,12 +188,11 @@ def _readable(column: pa.Array) -> pa.Array:
     if types.is_nested(kind):
         return column if _is_python(column) else _shown(column)
     value_type = kind.value_type if types.is_dictionary(kind) else kind
-    if not (
-        types.is_date(value_type) or types.is_timestamp(value_type) or types.is_duration(value_type)
-    ):
+    is_date, is_duration = types.is_date(value_type), types.is_duration(value_type)
+    if not (is_date or is_duration or types.is_timestamp(value_type)):
         return column
     moments = column.cast(value_type)
-    if types.is_duration(value_type):
+    if is_duration:
         is_long = np.abs(_whole(moments) // DAY[value_type.unit]) >= LONGEST
         return moments.cast(pa.int64()).cast(pa.string()) if is_long.any() else column
     if _far(moments).any() or (types.is_timestamp(value_type) and not _is_known(value_type.tz)):
@@ -213,10 +212,8 @@ def _is_python(column: pa.Array) -> bool:
 
 def _shown(column: pa.Array) -> pa.Array:
     """Convert nested values to text, as Arrow prints them."""
-    texts = [
-        str(column.slice(k, 1)) if scalar.is_valid else None for k, scalar in enumerate(column)
-    ]
-    return pa.array(texts, pa.string())
+    shown = [str(column.slice(k, 1)) if x.is_valid else None for k, x in enumerate(column)]
+    return pa.array(shown, pa.string())
 
 
 def _whole(column: pa.Array) -> Int64:

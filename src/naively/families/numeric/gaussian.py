@@ -239,14 +239,12 @@ class GaussianParameters(Parameters):
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Compute Σ_α log N(x_α; μ_αc, σ²_αc)."""
         if is_sparse(X):
-            infinite = kernel.gaussian_sparse(
-                X.data, X.indices, X.indptr, start, stop, *self._sparse, out
-            )
+            matrix = X.data, X.indices, X.indptr
+            infinite = kernel.gaussian_sparse(*matrix, start, stop, *self._sparse, out)
         else:
             scale, norm, base = self._scored
-            infinite = kernel.gaussian_dense(
-                shown(X), start, stop, self.mean, scale, base, norm, out
-            )
+            normals = self.mean, scale, base, norm
+            infinite = kernel.gaussian_dense(shown(X), start, stop, *normals, out)
         raise_infinite(infinite, X.shape[1])
 
     def contributions(self, X: Data) -> Float64:

@@ -105,9 +105,8 @@ class KernelDensityParameters(Parameters):
             column = counts[:, offsets[j] : offsets[j + 1]]
             self.n_free += int(np.maximum((column > 0).sum(axis=1) - 1, 0).sum())
             centres, width = statistics.centres(j), statistics.width(j)
-            self.mixtures.append(
-                _mixtures(centres, of_values(column), width, family) if len(centres) else []
-            )
+            mixtures = _mixtures(centres, of_values(column), width, family) if len(centres) else []
+            self.mixtures.append(mixtures)
         self._scored = [j for j, column in enumerate(self.mixtures) if _differ(column)]
 
     @property

@@ -84,11 +84,13 @@ class Parquet(Columnar):
 
     def _batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
         """Yield batches, with encoded text and declared categories marked."""
-        count = min(ROWS, max(256, BYTES // max(_bytes_of_row(reader.metadata), 1)))
-        rows = 0
+        metadata, rows = reader.metadata, 0
+        groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+        row_bytes = sum(group.total_byte_size for group in groups) // max(metadata.num_rows, 1)
+        count = min(ROWS, max(256, BYTES // max(row_bytes, 1)))
         for batch in reader.iter_batches(count, columns=self.columns, use_threads=True):
             rows += batch.num_rows
-            self._done = rows / max(reader.metadata.num_rows, 1)
+            self._done = rows / max(metadata.num_rows, 1)
             batch = inputs.marked(batch, self._texts, ENCODED)
             yield inputs.marked(batch, self._declared, DECLARED)
 
@@ -107,13 +109,6 @@ def _declared(file: Any) -> set[str]:
     except (pa.ArrowException, ValueError, OSError):
         return set()
     return {field.name for field in schema if pa.types.is_dictionary(field.type)}
-
-
-def _bytes_of_row(metadata: Any) -> int:
-    """Return the mean number of bytes per row of a Parquet file, from its metadata."""
-    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
-    rows = sum(group.num_rows for group in groups)
-    return sum(group.total_byte_size for group in groups) // max(rows, 1)
 
 
 class Arrow(Columnar):
