@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from naively.core.numerals import MOMENT, is_whole
 from naively.families.base import Parameters
 from naively.formula import Formula
@@ -41,7 +43,7 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
     """Return (the posterior, the scores of its classes), with log π_c in the base of the scores.
 
     Columns without evidence yet are omitted, as in predictions. Raises NotExportableError if a
-    column is not supported, with its name and the reason.
+    column is not supported, with its name and the reason, or a class has probability 0.
     """
     if not len(model.classes):
         raise NotExportableError("the model has no class")
@@ -61,6 +63,8 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
                 f"{_columns(block.names)}: the family {block.family.name} cannot be exported"
             )
         formula += block_formula.within(*block.family.summary.bounds)
+    if not np.isfinite(posterior.log_prior).all():
+        raise NotExportableError("a class without rows has probability 0")
     return posterior, formula.without(unvaried_in(posterior))
 
 

@@ -71,8 +71,7 @@ def numbers_of(model: Model) -> Json:
     Raises NotExportableError: see `to_js`.
     """
     posterior, formula = formula_of(model)
-    if not np.isfinite(posterior.log_prior).all():
-        raise NotExportableError("a class without rows has probability 0")
+
     labels = posterior.classes.tolist()
     if any(isinstance(label, int) and abs(label) > EXACT for label in labels):
         raise NotExportableError("labels beyond 2^53 cannot be distinguished in JavaScript")

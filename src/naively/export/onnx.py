@@ -422,8 +422,7 @@ def to_onnx(model: Any) -> bytes:
             "does: export a model of their counts, such as MultinomialNB"
         )
     posterior, formula = formula_of(model)
-    if not np.isfinite(posterior.log_prior).all():
-        raise NotExportableError("a class without rows has probability 0")
+
     classes = _labels(posterior.classes)
     graph = Graph()
     input_type = ArrayInput if model.schema.reasons is None else TableInputs

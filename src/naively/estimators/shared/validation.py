@@ -25,7 +25,7 @@ from naively.kernels import sums
 from naively.model.model import Model
 from naively.model.posterior import Posterior
 from naively.statistics.base import Data
-from naively.tables.values import joined
+from naively.tables.values import is_nothing, joined
 from naively.text.documents import Documents
 
 
@@ -178,24 +178,17 @@ def _checked_csr(X: Any) -> Any:
         problem = f"its indices do not fit its shape, {X.shape}"
         raise ValueError(f"X is not a valid CSR matrix: {problem}")
     values = _native(X.data)
-    if not X.has_canonical_format and _has_duplicates(X):
+    # searching duplicates is much faster than sorting all rows, which is needed only to sum them
+    if not X.has_canonical_format and (
+        X.shape[1] > MOST_COLUMNS
+        or sums.has_duplicates(X.indices, X.indptr, np.zeros(X.shape[1], np.int64))
+    ):
         dtype = np.float64 if values.dtype.kind == "f" else np.int64  # sums must not overflow
         X = type(X)((values.astype(dtype), X.indices.copy(), X.indptr.copy()), shape=X.shape)
         X.sum_duplicates()
     elif values is not X.data:
         X = type(X)((values, X.indices, X.indptr), shape=X.shape)
     return X
-
-
-def _has_duplicates(X: Any) -> bool:
-    """Whether two entries of a row are in one column; True if there are too many columns to check.
-
-    Much faster than sorting all rows, which is needed only to sum duplicates.
-    """
-    if X.shape[1] > MOST_COLUMNS:
-        return True
-    last = np.zeros(X.shape[1], np.int64)
-    return bool(sums.has_duplicates(X.indices, X.indptr, last))
 
 
 def documents_of(X: Any) -> Documents:
@@ -259,7 +252,7 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
         if infinite.any():
             raise ValueError(f"Input y contains infinity: in row {int(infinite.argmax())}")
     elif y.dtype.kind == "O":
-        missing = np.fromiter(map(_is_missing, y.tolist()), bool, len(y))
+        missing = np.fromiter(map(is_nothing, y.tolist()), bool, len(y))
     elif y.dtype.kind in "mM":
         missing = np.isnat(y)
     else:
@@ -345,14 +338,6 @@ def settled(model: Model, jobs: Workers) -> Posterior:
         if len(posterior.classes):  # another thread may have forgotten all rows meanwhile
             return posterior
     raise NotFittedError("every row was forgotten: the model has no class")
-
-
-def _is_missing(label: Any) -> bool:
-    """Whether a label is None, NaN, NaT or pandas' NA."""
-    try:
-        return label is None or bool(label != label)
-    except TypeError:  # pandas' NA has no truth value
-        return True
 
 
 def _with_nan(X: Any) -> Any:

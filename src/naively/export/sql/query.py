@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -97,8 +96,7 @@ def to_sql(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) -> st
         raise ValueError(f"there is no dialect {dialect!r}; there are {', '.join(DIALECTS)}")
     model = model_of(model)
     posterior, formula = formula_of(model)
-    if not np.isfinite(posterior.log_prior).all():
-        raise NotExportableError("a class without rows has probability 0")
+
     labels = posterior.classes.tolist()
     query = _Query(dialect, formula, model.schema)
     names = list(model.schema.ordered if posterior.feature_names else ())

@@ -8,11 +8,7 @@ import numpy as np
 
 from naively.core.exact import ExactArray, Float64
 from naively.families.base import ClassNumbers
-from naively.families.discrete.multinomial import (
-    Multinomial,
-    SharedEvents,
-    total_alpha,
-)
+from naively.families.discrete.multinomial import Multinomial, SharedEvents, total_alpha
 from naively.families.linear import Alpha, Terms, columns_of, counts_of, log
 from naively.statistics.powers import CountStatistics
 

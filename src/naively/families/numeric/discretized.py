@@ -103,10 +103,8 @@ class DiscretizedParameters(Parameters):
 
     def _bins(self, X: npt.NDArray[Any], column: int, first: int) -> Int64:
         """Return the bin of each value of a column; the number of bins where it is missing."""
-        x = numbers(X, column, first)
-        cuts = self.cuts[column]
-        bins = np.searchsorted(cuts, x, side="right")
-        return np.where(np.isnan(x), len(cuts) + 1, bins)
+        x, cuts = numbers(X, column, first), self.cuts[column]
+        return np.where(np.isnan(x), len(cuts) + 1, np.searchsorted(cuts, x, side="right"))
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Compute Σ_α log [θ_bc]_α for the bins b of the row."""
@@ -214,17 +212,14 @@ def _starts(counts: Float64, family: Discretized) -> Int64:
 
 def even_starts(counts: Float64, bins: int) -> list[int]:
     """Split the cells into bins of about equal weight; return the starts of all but the first."""
+    if bins >= len(counts):
+        return list(range(1, len(counts)))
     weight = np.cumsum(counts.sum(axis=1))
-    cumulative, total = weight[:-1], weight[-1]
-    if len(cumulative) == 0:
-        return []
-    targets = total * (np.arange(1, min(bins, len(weight))) / min(bins, len(weight)))
-    if bins < len(weight):
-        right = np.minimum(np.searchsorted(cumulative, targets), len(cumulative) - 1)
-        left = np.maximum(right - 1, 0)
-        nearest = np.where(targets - cumulative[left] <= cumulative[right] - targets, left, right)
-        return [int(cell) + 1 for cell in np.unique(nearest)]
-    return list(range(1, len(weight)))
+    cumulative, targets = weight[:-1], weight[-1] * (np.arange(1, bins) / bins)
+    right = np.minimum(np.searchsorted(cumulative, targets), len(cumulative) - 1)
+    left = np.maximum(right - 1, 0)
+    nearest = np.where(targets - cumulative[left] <= cumulative[right] - targets, left, right)
+    return [int(cell) + 1 for cell in np.unique(nearest)]
 
 
 def mdl_starts(counts: Float64) -> list[int]:
