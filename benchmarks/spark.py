@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -93,18 +94,18 @@ def parts(name, frame, turns) -> None:
     """The steps of a fit, each by itself; the first two are in all that follow but the head."""
     from naively import NaiveBayes, clusters
     from naively.clusters import Counting, added
-    from naively.spark.engine import COLUMNS, Unpacking, _Counting, first_rows, learnable, summed
+    from naively.spark.engine import COLUMNS, converting, counted, first_rows, learnable, summed
 
     columns = learnable(frame, "label", None, None)
     spec = clusters.spec_of(NaiveBayes(), columns.features, "label")
     rows = clusters.rows_to_look_at(spec, columns.features)
     head = first_rows(frame, rows)
     made = clusters.planned(columns.unpacked(head), spec)
-    count = Unpacking(columns, Counting(made))
+    count = converting(columns.unpacked, Counting(made))
     steps = {
         "Parquet is read": lambda: frame.write.format("noop").mode("overwrite").save(),
         "rows reach Python as Arrow": lambda: frame.mapInArrow(_eaten, "rows long").toArrow(),
-        "and are counted": lambda: frame.mapInArrow(_Counting(count), COLUMNS).toArrow(),
+        "and are counted": lambda: frame.mapInArrow(partial(counted, count), COLUMNS).toArrow(),
         "and added up": lambda: summed(frame, count, added),
         f"before: {head.num_rows:,} first rows": lambda: first_rows(frame, rows),
         "before: the plan": lambda: clusters.planned(columns.unpacked(head), spec),

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
 
-from naively.core.workers import Serial, workers
+from naively.core.workers import SERIAL, workers
 from naively.families.numeric.exponential import Exponential
 from naively.families.numeric.gamma import Gamma
 from naively.families.numeric.lognormal import LogNormal
@@ -47,7 +47,7 @@ def learned(name, X, y, weights=None, jobs=None):
     """A model that learned these rows."""
     X = X if sparse.issparse(X) else np.asarray(X)
     model = Model(Schema.of_array(FAMILIES[name], X.shape[1]), Prior())
-    model.absorb(model.summarise(X, np.asarray(y), weights, jobs or Serial()))
+    model.absorb(model.summarise(X, np.asarray(y), weights, jobs or SERIAL))
     return model
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from naively.core.workers import Serial, Threads
+from naively.core.workers import Workers
 from naively.kernels import sums as kernel
 from naively.statistics import products as products
 from naively.statistics.base import Batch
@@ -61,7 +61,7 @@ def sums(X, codes, classes, weights=None, *, pooled=False, workers=None):
     """The tables, and whether any value is missing is found out here."""
     batch = Batch(codes, classes, np.empty(0) if weights is None else weights)
     missing = bool(np.isnan(X).any())
-    return products.sum_products(X, batch, workers or Serial(), pooled=pooled, missing=missing)
+    return products.sum_products(X, batch, workers or Workers(1), pooled=pooled, missing=missing)
 
 
 def values(pattern, n, d, rng):
@@ -114,7 +114,7 @@ def test_any_numbers_in_any_number_of_pieces(pattern, pieces, monkeypatch):
         monkeypatch.setattr(products, "MOST_PIECES", pieces)
     rng = np.random.default_rng(len(pattern))
     X, codes = values(pattern, 200, 18, rng), rng.integers(0, 3, 200)
-    assert products._sizes(X, Serial()).safe
+    assert products._sizes(X, Workers(1)).safe
     for pooled in (False, True):
         assert_exact(sums(X, codes, 3, pooled=pooled), expected(X, codes, 3, pooled=pooled))
 
@@ -146,7 +146,7 @@ def test_any_number_of_features(d, tiles, monkeypatch):
     rng = np.random.default_rng(d)
     X, codes = values("wide", 70, d, rng), rng.integers(0, 2, 70)
     wanted = expected(X, codes, 2)
-    for workers in (Serial(), Threads(3)):
+    for workers in (Workers(1), Workers(3)):
         assert_exact(sums(X, codes, 2, workers=workers), wanted)
 
 
@@ -162,7 +162,7 @@ def test_the_largest_sums_of_pieces(low, pieces, monkeypatch):
     X += rng.integers(0, 64, (n, 2)) * 2.0**-53
     codes = np.zeros(n, np.int64)
     assert_exact(sums(X, codes, 1), expected(X, codes, 1))
-    assert_exact(sums(-X, codes, 1, workers=Threads(3)), expected(X, codes, 1))
+    assert_exact(sums(-X, codes, 1, workers=Workers(3)), expected(X, codes, 1))
 
 
 @pytest.mark.usefixtures("in_pieces")
@@ -186,7 +186,7 @@ def test_incomplete_rows_among_the_others(pooled):
     X[codes == 2, 4] = NAN
     assert 50 < (~np.isnan(X).any(axis=1)).sum() < 350
     wanted = expected(X, codes, 3, pooled=pooled)
-    for workers in (Serial(), Threads(3)):
+    for workers in (Workers(1), Workers(3)):
         assert_exact(sums(X, codes, 3, pooled=pooled, workers=workers), wanted)
 
 
@@ -218,7 +218,7 @@ def test_threads_share_classes_tiles_and_rows():
         wanted = sums(X, codes, classes)
         weighted = sums(X, codes, classes, np.ones(len(X)))
         for count in (2, 3, 5):
-            found = sums(X, codes, classes, workers=Threads(count))
+            found = sums(X, codes, classes, workers=Workers(count))
             assert all(found[name] == wanted[name] == weighted[name] for name in wanted)
 
 
@@ -235,7 +235,7 @@ def test_weights_and_missing_values(pooled, threads, monkeypatch):
     X[:, 3] = NAN
     X[7] = NAN
     weights = rng.gamma(0.3, 1.0, 60) ** 5 + 5e-324
-    found = sums(X, codes, 3, weights, pooled=pooled, workers=Threads(threads))
+    found = sums(X, codes, 3, weights, pooled=pooled, workers=Workers(threads))
     assert_exact(found, expected(X, codes, 3, weights, pooled=pooled))
 
 
@@ -293,5 +293,5 @@ def test_more_rows_than_limbs_have_room_for(pooled, monkeypatch):
 
 def test_numbers_at_the_ends_of_float64_are_not_cut():
     for x in (2.0**-401, 2.0**401, 5e-324, 1.7e308):
-        assert not products._sizes(np.array([[1.0, x]]), Serial()).safe
-    assert products._sizes(np.array([[0.0, NAN]]), Serial()).safe
+        assert not products._sizes(np.array([[1.0, x]]), Workers(1)).safe
+    assert products._sizes(np.array([[0.0, NAN]]), Workers(1)).safe

@@ -36,23 +36,17 @@ from naively.tables.learning import (
     summarise,
     trained,
 )
-from naively.tables.names import few
+from naively.tables.names import few, no_column
 from naively.tables.one_pass import planned as planned_stream
 from naively.tables.targets import with_typed_labels
 from naively.tables.values import bytes_of
 
-MOST = 1 << 26
-"""Size of the tables that are counted at a time, in bytes."""
+MOST = 1 << 26  # size of the tables that are counted at a time, in bytes
 
 
 @dataclass(frozen=True)
 class Counting:
-    """Count rows as planned; pickled and sent to the workers.
-
-    Attributes
-    ----------
-    plan : Plan
-    """
+    """Count rows as planned; pickled and sent to the workers."""
 
     plan: Plan
 
@@ -63,13 +57,7 @@ class Counting:
 
 @dataclass(frozen=True)
 class CountingFiles:
-    """Count the rows of files as planned; sent to workers that can read the files.
-
-    Attributes
-    ----------
-    plan : Plan
-    shares : the files, split into sources.
-    """
+    """Count the rows of files as planned; sent to workers that can read the files."""
 
     plan: Plan
     shares: Sequence[Source]
@@ -77,9 +65,7 @@ class CountingFiles:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
         """Return the statistics of the shares whose numbers are in the batches, as bytes.
 
-        Raises
-        ------
-        TableError : if a file is missing, or cannot be read.
+        Raises TableError if a file is missing, or cannot be read.
         """
         numbers = chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
         files = chain.from_iterable(_read(self.shares[number]) for number in numbers)
@@ -108,29 +94,23 @@ def _read(share: Source) -> Iterator[pa.RecordBatch]:
 
 def added(counts: Iterable[bytes]) -> bytes | None:
     """Return the sum of such statistics; None if there are none."""
-    first_content, total = None, None
-    for content in counts:
-        if first_content is None:
-            first_content = content
-            continue
-        total = merge(_model(first_content) if total is None else total, _model(content))
-    return first_content if total is None else to_bytes(Saved(total))
+    counts = iter(counts)
+    first, second = next(counts, None), next(counts, None)
+    if first is None or second is None:
+        return first
+    return to_bytes(Saved(reduce(merge, map(_model, chain([first, second], counts)))))
 
 
 def learned(plan: Plan, counts: Iterable[bytes]) -> Model:
     """Return the model of the sum of all statistics.
 
-    Raises
-    ------
-    LearningError : if there are no rows, or no valid labels.
+    Raises LearningError if there are no rows, or no valid labels.
     """
     models = map(_model, counts)
-    first_model = next(models, None)
-    if first_model is None:
+    if (first_model := next(models, None)) is None:
         raise LearningError("there are no rows")
-    model = replace(
-        reduce(merge, models, first_model), untyped=plan.blank.untyped
-    )  # bytes do not store it
+    model = reduce(merge, models, first_model)
+    model = replace(model, untyped=plan.blank.untyped)  # which bytes do not store
     if len(model.classes) == 0:
         raise LearningError(f"every label in column {plan.spec.target!r} is missing")
     return settled(plan, model)
@@ -161,10 +141,8 @@ def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 def check_estimator(estimator: Any) -> None:
     """Raise unless an estimator can be trained on a cluster.
 
-    Raises
-    ------
-    TypeError : if it is no estimator of tables or texts.
-    ValueError : if an option requires several passes over all rows.
+    Raises TypeError if it is no estimator of tables or texts; ValueError if an option requires
+    several passes over all rows.
     """
     if not isinstance(estimator, AutoBayes | NaiveBayes | TextNB):
         raise TypeError(
@@ -174,14 +152,29 @@ def check_estimator(estimator: Any) -> None:
     estimator._refuse_auto()
 
 
+def features_of(
+    columns: Sequence[Any], target: str, features: Sequence[str] | None, weight: str | None
+) -> list[str]:
+    """Return the features among the columns of a frame; by default all but target and weight.
+
+    Raises ValueError if a column does not exist, or the target or weight is among the features.
+    """
+    for name in filter(None, (target, weight, *(features or ()))):
+        if name not in columns:
+            raise ValueError(no_column(name, list(columns)))
+    if features is None:
+        return [str(name) for name in columns if name not in (target, weight)]
+    if target in features or weight in features:
+        raise ValueError("the target and the weight cannot be among the features")
+    return list(features)
+
+
 def spec_of(
     estimator: Any, features: Sequence[str], target: str, weight: str | None = None
 ) -> TrainingSpec:
     """Return the training specification of an estimator for these features.
 
-    Raises
-    ------
-    ValueError : if it is `TextNB`, and there are several features.
+    Raises ValueError if it is `TextNB`, and there are several features.
     """
     check_estimator(estimator)
     options: ColumnOptions
@@ -208,13 +201,9 @@ def rows_to_look_at(spec: TrainingSpec, features: Sequence[str]) -> int:
 def planned(head: pa.Table, spec: TrainingSpec, like: Any = None) -> Plan:
     """Plan how to count rows that begin with `head`.
 
-    Parameters
-    ----------
-    like : a fitted estimator whose columns and families to reuse, or None.
+    Raises ValueError if the rows are unsuitable for training, or the statistics cannot be sent.
 
-    Raises
-    ------
-    ValueError : if the rows are unsuitable for training, or the statistics cannot be sent.
+    like : a fitted estimator whose columns and families to reuse, or None.
     """
     counting_plan = learning.plan([head], spec, _structure(like))
     to_bytes(Saved(counting_plan.blank))  # raises for functions, which cannot be sent
@@ -251,8 +240,7 @@ def fitted(estimator: Any, model: Model, like: Any = None) -> Any:
             UserWarning, stacklevel=3,
         )  # fmt: skip
     if isinstance(fitted_copy, TextNB):
-        schema = Schema.of_array(model.schema.blocks[0].family, 1)
-        model = model.read_as(schema)
+        model = model.read_as(Schema.of_array(model.schema.blocks[0].family, 1))
         model.target = None
         model.posterior(workers(fitted_copy.n_jobs))
         fitted_copy._keep(model, {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from naively import clusters
@@ -12,21 +13,17 @@ from naively.clusters import Counting, added, learned
 from naively.estimators.auto_bayes import AutoBayes
 from naively.io.arrow import together
 from naively.io.frames import to_arrow
-from naively.tables.names import no_column
 
 __all__ = ["fit", "predict", "predict_proba"]
 
 Count = Callable[[Iterable[pa.RecordBatch]], bytes | None]
 Add = Callable[[Iterable[bytes]], bytes | None]
-FAN = 8
-"""Number of sums that one task adds up."""
+FAN = 8  # number of sums that one task adds up
 
 
 def summed(frame: Any, count: Count, add: Add) -> list[bytes]:
     """Return the sum over all partitions, in a list; empty if no partition has rows.
 
-    Parameters
-    ----------
     frame : collection of frames, with `to_delayed`.
     count : from the batches of a partition to bytes; None if it has no rows.
     add : from such bytes to the bytes of their sum.
@@ -107,15 +104,8 @@ def fit(
     >>> naively.dask.predict(model, ddf).value_counts().compute()               # doctest: +SKIP
     """
     model = AutoBayes() if model is None else model
-    for name in filter(None, (target, weight, *(features or ()))):
-        if name not in ddf.columns:
-            raise ValueError(no_column(name, list(ddf.columns)))
-    other_columns = [name for name in (target, weight) if name is not None]
-    if features is None:
-        features = [str(name) for name in ddf.columns if name not in other_columns]
-    elif {*features} & {*other_columns}:
-        raise ValueError("the target and the weight cannot be among the features")
-    frame = ddf[[*features, *other_columns]]
+    features = clusters.features_of(ddf.columns, target, features, weight)
+    frame = ddf[[*features, *filter(None, (target, weight))]]
     spec = clusters.spec_of(model, features, target, weight)
     rows = 0 if like is not None else clusters.rows_to_look_at(spec, features)
     counting_plan = clusters.planned(first_rows(frame, rows), spec, like)
@@ -155,12 +145,5 @@ def _labels(part: Any, model: Any) -> Any:
 def _probabilities(part: Any, model: Any) -> Any:
     import pandas as pd
 
-    classes = model.classes_
-    proba = model.predict_proba(part) if len(part) else _none(len(classes))
-    return pd.DataFrame(proba, part.index, classes)
-
-
-def _none(classes: int) -> Any:
-    import numpy as np
-
-    return np.empty((0, classes))
+    proba = model.predict_proba(part) if len(part) else np.empty((0, len(model.classes_)))
+    return pd.DataFrame(proba, part.index, model.classes_)

@@ -31,7 +31,7 @@ from naively.tables.encoding import encode_for
 from naively.tables.learning import labelled
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import absent_columns, columns_named, few
-from naively.tables.targets import positions
+from naively.tables.targets import LabelCodes, positions
 
 Answer = Callable[[Posterior, Data, Workers], Any]
 """A method of a posterior for encoded rows, such as `Posterior.proba`."""
@@ -44,12 +44,9 @@ class NoColumnsError(ValueError):
 class Compared(NamedTuple):
     """Predictions of the labelled rows of a batch.
 
-    Attributes
-    ----------
     truth : (n,) position of each label among the classes of the model; -1 for an unknown label.
     log_proba : (n, C) log P(c | x), in nats.
     unlabelled : number of rows without a label, which are skipped.
-    labels : the distinct labels of the batch.
     """
 
     truth: Int64
@@ -61,9 +58,6 @@ class Compared(NamedTuple):
 class Predictor:
     """Predict rows of tables with a posterior; several threads may use it at once.
 
-    Parameters
-    ----------
-    posterior : posterior of a model of a table.
     target : the label column, which is neither absent nor unknown.
     source : name of the rows in issues, such as ``X`` or a file.
     few : least number of rows to report that no category of a column is known.
@@ -129,18 +123,15 @@ class Predictor:
         assert self.target is not None
         target, model_classes = self.target, self.posterior.classes
 
-        def answer_task(task: Task) -> tuple[npt.NDArray[Any], Labels, Int64]:
+        def answer_task(task: Task) -> tuple[npt.NDArray[Any], LabelCodes]:
             batch = task()
-            table = pa.Table.from_batches([batch])
-            classes, codes = labelled(table, target, missing, model_classes)
-            return answer(self.posterior, self.encode(batch), SERIAL), classes, codes
+            labels = labelled(pa.Table.from_batches([batch]), target, missing, model_classes)
+            return answer(self.posterior, self.encode(batch), SERIAL), labels
 
         with self.counting_rows() as rows:
-            for scores, classes, codes in in_order(answer_task, tasks, threads):
-                if (codes == len(classes)).any():
-                    raise MissingLabelError(int((codes == len(classes)).argmax()))
-                yield scores, classes[codes]
-                rows.before += len(codes)
+            for scores, labels in in_order(answer_task, tasks, threads):
+                yield scores, decoded(labels)
+                rows.before += len(scores)
 
     def compare(
         self, table: pa.Table, missing: Collection[str], workers: Workers | None = None
@@ -204,17 +195,21 @@ class MissingLabelError(ValueError):
         return f"the label of row {self.row} is missing"
 
 
+def decoded(labels: LabelCodes) -> Labels:
+    """Return the label of each row. Raises MissingLabelError for the first row without one."""
+    classes, codes = labels
+    if (codes == len(classes)).any():
+        raise MissingLabelError(int((codes == len(classes)).argmax()))
+    return classes[codes]
+
+
 @contextmanager
 def counting_rows(
     names: Sequence[str] | None, before: int = 0, source: str = "X"
 ) -> Iterator[RowsBefore]:
     """Number the rows of errors from the start of a stream, and name their columns.
 
-    Parameters
-    ----------
-    names : of the features, if they have any.
     before : rows before the first batch.
-    source : name of the rows in messages.
     """
     rows = RowsBefore(before)
     try:

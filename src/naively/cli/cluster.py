@@ -100,7 +100,7 @@ def _fitted(
         rows = clusters.rows_to_look_at(spec, features_of(frame.columns, spec)) or 1
         plan = learning.plan([_marked(spark.first_rows(frame, rows), text)], spec)
         count = Counting(plan)
-        counting = spark.Converting(untyped, count) if text else count
+        counting = spark.converting(untyped, count) if text else count
         model = learned(plan, spark.summed(frame, counting, added))
     model = checked(name, model, spec)
     kept = _sample(frame, text, spec, model.rows + model.unlabelled)

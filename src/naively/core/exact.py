@@ -18,8 +18,7 @@ Index = int | np.bool_ | slice | npt.NDArray[np.integer | np.bool_]
 """What selects rows or columns: a position, a slice, positions or a mask."""
 
 LARGEST = float(np.finfo(np.float64).max)
-SMALLEST = float(np.finfo(np.float64).tiny)
-"""The smallest normal float64 (all digits significant)."""
+SMALLEST = float(np.finfo(np.float64).tiny)  # the smallest normal float64 (all digits significant)
 
 KEPT = 8  # limbs per cell after decay, at most: 225 significant bits or more
 KEPT_BITS = 150  # significant bits that sums of many decayed cells still have
@@ -35,13 +34,9 @@ class ExactArray:
     zeros needs no limbs. Counts take one limb, sums of float64 two or three, their squares about
     five, for any number of terms.
 
-    Parameters
-    ----------
-    limbs : (*s, L) int64 array
-        All but the last limb of a cell are digits in [0, 2**32); the last one carries the sign
-        and is in [-2**61, 2**61).
-    low : int
-        Position of the lowest limb.
+    limbs : (*s, L) int64. All but the last limb of a cell are digits in [0, 2**32); the last one
+        carries the sign and is in [-2**61, 2**61).
+    low : position of the lowest limb.
     """
 
     __slots__ = ("limbs", "low")
@@ -142,15 +137,10 @@ class ExactArray:
     ) -> ExactArray:  # fmt: skip
         """Add (or subtract) `other` to the cells [rows[i], columns[j]], in place where possible.
 
-        Parameters
-        ----------
-        other : ExactArray of shape (r, ...) or (r, c, ...)
-        rows, columns : (r,) and (c,) int64, distinct positions; all by default.
-        sign : 1 or -1
+        Use the sum in place of self, whose limbs it may share.
 
-        Returns
-        -------
-        ExactArray : the sum; use it in place of self, whose limbs it may share.
+        other : of shape (r, ...) or (r, c, ...)
+        rows, columns : (r,) and (c,) int64, distinct positions; all by default.
         """
         width = other.limbs.shape[-1]
         if width == 0:
@@ -200,8 +190,7 @@ class ExactArray:
         limbs = self.limbs
         dense = limbs.flags.c_contiguous and limbs.size  # else `take` copies or counts all first
         if dense and isinstance(positions, np.ndarray) and positions.dtype.kind == "i":
-            # faster than indexing
-            return ExactArray(np.take(self.limbs, positions, axis), self.low)
+            return ExactArray(np.take(limbs, positions, axis), self.low)  # faster than indexing
         return ExactArray(self.limbs[(slice(None),) * axis + (positions,)], self.low)
 
     def summed(self, axis: int) -> ExactArray:
@@ -299,8 +288,6 @@ class ExactArray:
     def below_zero(self, scale: ExactArray) -> bool:
         """Return whether any number is negative by more than the rounding error of decay.
 
-        Parameters
-        ----------
         scale : sums that the rounding error is relative to.
         """
         if not self.any_negative():

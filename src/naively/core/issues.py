@@ -8,18 +8,13 @@ from typing import Any, Literal
 
 from naively.core.markup import NO_ESTIMATE, counted
 
-MOST_WEIGHT = 1e200
-"""Largest weight of a row, so that sums over any number of rows stay in float64."""
+MOST_WEIGHT = 1e200  # largest weight of a row, so that sums over any number of rows stay in float64
 
 
 @dataclass
 class Invalid:
     """Values that are invalid for a column's family, and count as missing.
 
-    Attributes
-    ----------
-    count : int
-    example : one of them.
     kind : type of the column; empty for that of its family.
     """
 
@@ -28,8 +23,7 @@ class Invalid:
     kind: str = field(default="", compare=False)
 
 
-HIDDEN = "(forgotten)"
-"""Replaces an example that may come from a forgotten row."""
+HIDDEN = "(forgotten)"  # replaces an example that may come from a forgotten row
 
 
 def add_invalid(total: dict[str, Invalid], more: Mapping[str, Invalid]) -> None:
@@ -58,8 +52,6 @@ def less_invalid(
 class Issue:
     """An issue of the rows to report to the user.
 
-    Attributes
-    ----------
     kind : absent (features missing from the rows), unknown (columns that are no features), invalid
         (values that count as missing), retyped (columns that new rows turned into categorical
         ones), model (the model as a whole), or rows (without an estimate, or with unseen
@@ -84,20 +76,14 @@ def brief(example: object) -> str:
 # ---- remarks -------------------------------------------------------------------------------------
 
 
-FEW = 10
-"""Least number of rows to report that no category of a column is known."""
+FEW = 10  # least number of rows to report that no category of a column is known
 
 
 @dataclass(frozen=True)
 class Categories:
     """The values of a column in some rows, compared with the categories of a model.
 
-    Attributes
-    ----------
-    values : number of values.
     recognised : whether any of them is a category of the model.
-    example : one of the values.
-    model_categories : some categories of the model.
     """
 
     values: int
@@ -110,8 +96,6 @@ class Categories:
 class Remarks:
     """Remarks about rows; several threads may add to them.
 
-    Attributes
-    ----------
     few : least number of rows to report that no category of a column is known.
     impossible : numbers of rows that have probability 0 in every class.
     recognised : features with at least one category of the model.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -13,11 +13,9 @@ from naively.core.exact import Int64
 from naively.kernels import tables as kernel
 
 Labels = npt.NDArray[Any]
-Label = str | float | np.generic
-"""One class label."""
+Label = str | float | np.generic  # one class label
 T = TypeVar("T")
-Coded = tuple[Labels, Int64]
-"""(sorted distinct labels, position of each row's label among them)."""
+Coded = tuple[Labels, Int64]  # (sorted distinct labels, position of each row's label among them)
 
 SPAN = 1 << 20  # range of integer labels up to which a lookup table encodes them
 _KINDS = {"b": "truth", "i": "number", "u": "number", "f": "number"}
@@ -100,9 +98,7 @@ def check_ends(labels: Iterable[Label]) -> None:
 def merge_labels(a: Labels, b: Labels) -> Labels:
     """Return the sorted union of two sorted sets of labels.
 
-    Raises
-    ------
-    ValueError : if their types differ: text and numbers cannot be sorted together.
+    Raises ValueError if their types differ: text and numbers cannot be sorted together.
     """
     if len(a) == 0:
         return b
@@ -134,8 +130,6 @@ LEAST, MOST = -(2**63) + 1, 2**63 - 1
 class LabelSets(NamedTuple):
     """The labels of rows, any number per row.
 
-    Attributes
-    ----------
     labels : (L,) distinct labels, sorted.
     codes : (m,) positions of the labels, row after row; sorted and distinct within a row.
     starts : (n + 1,) start of each row in `codes`, and the end of the last.
@@ -176,14 +170,9 @@ class LabelSets(NamedTuple):
     def of_lists(cls, rows: Iterable[Collection[Label]], called: str = "row") -> Self:
         """Return the label sets of lists; repeated labels count once, empty text is ignored.
 
-        Parameters
-        ----------
-        rows : the labels of each row, text or whole numbers.
-        called : name of a row in messages.
+        Raises ValueError, which names the row with an invalid label.
 
-        Raises
-        ------
-        ValueError : names the row with an invalid label.
+        rows : the labels of each row, text or whole numbers.
         """
         kinds: dict[type, int] = {}
         label_sets: list[set[Any]] = []
@@ -204,12 +193,10 @@ class LabelSets(NamedTuple):
         place = {label: k for k, label in enumerate(labels.tolist())}
         codes = [sorted(place[value] for value in row_labels) for row_labels in label_sets]
         starts = np.cumsum([0, *map(len, codes)], dtype=np.int64)
-        return cls(
-            labels, np.array([c for row_labels in codes for c in row_labels], np.int64), starts
-        )
+        return cls(labels, np.array([*chain.from_iterable(codes)], np.int64), starts)
 
 
-def _label(label: object, where: str) -> str | int:
+def _label(label: Any, where: str) -> str | int:
     """Return a label as text or int; ValueError if it is neither."""
     if isinstance(label, str):
         if "\0" in label:
@@ -220,11 +207,10 @@ def _label(label: object, where: str) -> str | int:
             f"{where} has the truth value {label} among its labels, which are text or whole "
             "numbers; an indicator matrix has a column for each label"
         )
-    number = label
-    if isinstance(label, float | np.floating) and float(label).is_integer():
-        number = int(label)
+    is_float = isinstance(label, float | np.floating)
+    number = int(label) if is_float and float(label).is_integer() else label
     if not isinstance(number, int | np.integer):
-        missing = label is None or (isinstance(label, float | np.floating) and np.isnan(label))
+        missing = label is None or (is_float and np.isnan(label))
         description = "a missing label" if missing else f"the label {label!r}"
         raise ValueError(f"{where} has {description}: labels are text or whole numbers")
     if not LEAST <= int(number) <= MOST:

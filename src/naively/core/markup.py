@@ -15,21 +15,15 @@ FOR, AGAINST = "30,136,229", "245,124,0"
 """RGB of blue and orange, which are distinct for colour-blind readers."""
 FAINTEST, STRONGEST = 0.05, 0.6
 """Least and largest opacity of background colours: words stay legible on white and black."""
-LONGEST = 20
-"""Characters of the longest bar."""
-PLAIN, PALE = "margin:.5em 0", "margin:.5em 0;opacity:.7"
-"""Styles of paragraphs."""
-BLANK = re.compile(r"\n(?:[^\S\n]*\n){2,}")
-"""Several blank lines, which are shown as one."""
+LONGEST = 20  # characters of the longest bar
+PLAIN, PALE = "margin:.5em 0", "margin:.5em 0;opacity:.7"  # styles of paragraphs
+BLANK = re.compile(r"\n(?:[^\S\n]*\n){2,}")  # several blank lines, which are shown as one
 
-Mark = tuple[int, int, float]
-"""(start, end, log-odds) of a part of a text."""
-Line = tuple[str, str, float]
-"""(name, value or count, log-odds)."""
+Mark = tuple[int, int, float]  # (start, end, log-odds) of a part of a text
+Line = tuple[str, str, float]  # (name, value or count, log-odds)
 
 
-PRINTED = 0.0005
-"""Log-odds below this are printed as 0."""
+PRINTED = 0.0005  # log-odds below this are printed as 0
 DOUBLES = "+0.69 doubles the odds, -0.69 halves them"
 NO_ESTIMATE = "no estimate, as every class has probability 0 (0/0): the class prior is predicted"
 """Remark on a row that has probability 0 in all classes."""
@@ -88,9 +82,8 @@ def length(odds: float, widest: float, longest: int = LONGEST) -> int:
 
 def cut_note(marked: int, whole: int) -> str:
     """Return the remark that a long text is cut; "" if all of it is shown."""
-    if marked == whole:
-        return ""
-    return f"the first {marked:,} of {whole:,} characters; the terms are those of all of it"
+    cut = f"the first {marked:,} of {whole:,} characters; the terms are those of all of it"
+    return "" if marked == whole else cut
 
 
 def printable(text: str) -> str:
@@ -122,9 +115,8 @@ def html_table(
     Lines of `closing` have no bars.
     """
     widest = largest(odds for _, _, odds in rows)
-    left, right = (
-        f'style="padding:.1em 1em .1em 0;text-align:{side}"' for side in ("left", "right")
-    )
+    style = 'style="padding:.1em 1em .1em 0;text-align:{}"'
+    left, right = style.format("left"), style.format("right")
     bars = [100 * min(1.0, abs(odds) / widest) for _, _, odds in rows] + [0.0] * len(closing)
     lines = [
         f"<tr><td {left}>{escaped(name)}</td><td {left}>{escaped(value)}</td>"
@@ -159,8 +151,6 @@ def html_text(
 ) -> str:
     """Make HTML of a text with its words marked.
 
-    Parameters
-    ----------
     strongest : log-odds of the full colour; by default the largest.
     flip : whether to exchange the two colours.
     """
@@ -195,9 +185,8 @@ def legend(label: Label, against: Label) -> str:
         f'<span style="{colour(sign)}">for {escaped(shown(str(name)))}</span>'
         for name, sign in ((label, 1.0), (against, -1.0))
     )
-    title = (
-        f"log-odds of {escaped(shown(str(label)))} against {escaped(shown(str(against)))}, in nats"
-    )
+    first, second = (escaped(shown(str(name))) for name in (label, against))
+    title = f"log-odds of {first} against {second}, in nats"
     return paragraph(f"{title}: {positive} {negative}; {DOUBLES}")
 
 

@@ -15,8 +15,7 @@ MOMENT = re.compile(
     r"(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?", re.ASCII
 )  # fmt: skip
 """A date, a time of day, or both, in ISO 8601 format."""
-LONG = 18
-"""Length from which a whole number may exceed 64 bits."""
+LONG = 18  # length from which a whole number may exceed 64 bits
 
 
 def is_whole(text: str) -> bool:

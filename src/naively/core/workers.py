@@ -13,7 +13,7 @@ from itertools import chain
 from numbers import Integral
 from queue import Empty, SimpleQueue
 from threading import Lock
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 from threadpoolctl import OpenBLASController, ThreadpoolController
@@ -22,39 +22,16 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
-class Workers(Protocol):
-    """Run independent pieces of work, `count` at a time."""
-
-    count: int
-
-    def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
-        """Return the results of ``function`` on each item, in order."""
-
-
-class Serial:
-    """Run one piece of work after the other, in the caller's thread."""
-
-    count = 1
-
-    def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
-        """Return the results of ``function`` on each item, in order."""
-        return [function(item) for item in items]
-
-
-SERIAL: Workers = Serial()
-
-
-# ---- threads -------------------------------------------------------------------------------------
-
-
-class Threads:
-    """Run independent pieces of work on `count` threads at a time."""
+class Workers:
+    """Run independent pieces of work on `count` threads at a time; for one, on the caller's."""
 
     def __init__(self, count: int) -> None:
         self.count = count
 
     def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
         """Return the results of ``function`` on each item, in order."""
+        if self.count == 1:
+            return [function(item) for item in items]
         work = list(items)
         if len(work) < 2:
             return [function(item) for item in work]
@@ -80,6 +57,9 @@ class Threads:
         return [result.result() for result in results]
 
 
+SERIAL = Workers(1)
+
+
 def workers(n_jobs: int | None) -> Workers:
     """Return workers for scikit-learn's `n_jobs`; None stands for all processors.
 
@@ -89,14 +69,10 @@ def workers(n_jobs: int | None) -> Workers:
         raise ValueError(f"n_jobs must be an integer or None, not {n_jobs!r}")
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0; use 1 for one thread, -1 for all processors")
-    available = _processors()
-    if n_jobs is None:
-        count = available
-    elif n_jobs > 0:
-        count = int(n_jobs)
-    else:
-        count = max(1, available + 1 + int(n_jobs))
-    return Serial() if count == 1 else Threads(count)
+    count = _processors() if n_jobs is None else int(n_jobs)
+    if count < 0:
+        count = max(1, _processors() + 1 + count)
+    return Workers(count)
 
 
 def _processors() -> int:
@@ -182,8 +158,7 @@ class _OneThread(AbstractContextManager[None]):
             _let_all_set()  # release control: other code may set limits now
 
 
-_ALL = _OneThread()
-"""The one context of the process, since the threads of BLAS are shared too."""
+_ALL = _OneThread()  # the one context of the process, since the threads of BLAS are shared too
 
 
 def _let_all_set() -> None:

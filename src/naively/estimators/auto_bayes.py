@@ -108,7 +108,4 @@ class AutoBayes(TableClassifier):
 
     def _hints(self, learned: Model) -> list[str]:
         hints = {} if self.text is not None else short_texts(learned)
-        return [
-            f"column {name!r} holds {hint}AutoBayes(text=[{name!r}])"
-            for name, hint in hints.items()
-        ]
+        return [f"column {n!r} holds {hint}AutoBayes(text=[{n!r}])" for n, hint in hints.items()]

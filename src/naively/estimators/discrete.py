@@ -167,11 +167,9 @@ class MultinomialNB(ClassPrior, FeatureCountNB):
         >>> die.sample(3, 0, label=1, length=60)[0].tolist()
         [[5, 5, 8, 6, 7, 29], [5, 8, 7, 5, 5, 30], [5, 9, 8, 5, 6, 27]]
         """
-        theta = probabilities("theta", theta)
-        estimator = cls(alpha=0.0)
-        return fitted(
-            estimator, ClassesAndPrior(len(theta), prior, classes).model(estimator, theta)
-        )
+        theta, estimator = probabilities("theta", theta), cls(alpha=0.0)
+        virtual_rows = ClassesAndPrior(len(theta), prior, classes)
+        return fitted(estimator, virtual_rows.model(estimator, theta))
 
     def _family(self) -> Any:
         return Multinomial(self._alpha())
@@ -421,12 +419,10 @@ class CategoricalNB(ClassPrior, DiscreteNB):
     @property
     def category_count_(self) -> list[Float64]:
         """Weighted counts of each category, d arrays (C, K_α)."""
-        parameters = self._parameters
+        parameters, counts = self._parameters, []
         starts = parameters.offsets[:-1]
-        counts = []
-        for k, levels, start in zip(
-            parameters.n_categories, parameters.levels, starts, strict=True
-        ):
+        features = zip(parameters.n_categories, parameters.levels, starts, strict=True)
+        for k, levels, start in features:
             count = np.zeros((parameters.classes, k))
             count[:, levels] = parameters.count[:, start : start + len(levels)]
             counts.append(count)

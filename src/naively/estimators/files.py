@@ -35,15 +35,12 @@ def load(path: str | PathLike[str]) -> Any:
 def fitted(saved: Saved, path: str) -> Any:
     """Make the fitted estimator of the contents of a file; `path` is its name in errors.
 
-    Raises
-    ------
-    ModelFileError : if the contents are not those of an estimator.
+    Raises ModelFileError if the contents are not those of an estimator.
     """
     model = saved.model
     if saved.estimator not in ESTIMATORS:
-        raise ModelFileError(
-            f"{path} holds a model of the class {saved.estimator!r}, unknown to naively"
-        )
+        kind = f"a model of the class {saved.estimator!r}"
+        raise ModelFileError(f"{path} holds {kind}, unknown to naively")
     kind = getattr(naively, saved.estimator)
     if unknown := saved.params.keys() - kind._get_param_names():
         raise ModelFileError(f"{path}: {saved.estimator} has no parameter {min(unknown)!r}")
@@ -51,9 +48,8 @@ def fitted(saved: Saved, path: str) -> Any:
     estimator = loaded._bayes() if saved.estimator == "NBSVM" else loaded
     of_table = saved.estimator in ("AutoBayes", "JointBayes", "NaiveBayes")
     try:
-        if (model.schema.reasons is not None) != of_table and not saved.multilabel:
-            raise ValueError(f"its model is no {saved.estimator}")
-        if saved.multilabel != (saved.estimator == "MultilabelNB"):
+        is_other = (model.schema.reasons is not None) != of_table and not saved.multilabel
+        if is_other or saved.multilabel != (saved.estimator == "MultilabelNB"):
             raise ValueError(f"its model is no {saved.estimator}")
         _check_parameters(estimator)
         family = model.family if of_table else estimator._family()

@@ -20,11 +20,8 @@ from naively.model.prior import Prior, PriorLike, Virtual
 Covariance = Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical"]
 
 TIES: dict[str, Tie] = {
-    "diagonal": None,
-    "tied_diagonal": "classes",
-    "spherical": "features",
-    "tied_spherical": "both",
-}
+    "diagonal": None, "tied_diagonal": "classes", "spherical": "features", "tied_spherical": "both",
+}  # fmt: skip
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -287,9 +284,8 @@ class GaussianBayes(NaiveBayesClassifier):
         cells = np.broadcast_to(spread, (count, d, d))[:, *np.triu_indices(d)]
         products = virtual_rows.summed(np.ascontiguousarray(cells))
         tables = model.statistics.tables
-        tables["product"] = tables["product"].accumulate(
-            products.summed(0).repeated(1, axis=0) if tied else products
-        )
+        products = products.summed(0).repeated(1, axis=0) if tied else products
+        tables["product"] = tables["product"].accumulate(products)
         return fitted(estimator, model)
 
     def _family(self) -> AnyFamily:

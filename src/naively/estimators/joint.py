@@ -50,19 +50,7 @@ class JointBayes(TableClassifier):
     min_categories : int, (d,) sequence or None
         Minimum K_α, for all columns or for each in order: 2 for pixels, some of which are
         constant. Unseen categories score as categories with count 0 in either case.
-    prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
-        A dict may omit one class, which gets the remaining probability.
-    prior_smoothing : float, sequence or dict
-        Virtual examples of each class: one number for all, a sequence in the order of the classes,
-        or a dict by class.
-    class_weight : None, "balanced" or dict
-        Weights of the classes, 1 for those that a dict does not name; "balanced" gives all classes
-        the same total. They change the class prior alone: P(c | x) is multiplied by the weight of
-        c and normalised.
-    missing : sequence of str
-        Strings that mean a missing value, besides NaN and null.
-    n_jobs : int, optional
-        Number of threads, None for all processors. The result does not depend on it.
+    prior, prior_smoothing, class_weight, missing, n_jobs : as for `NaiveBayes`.
 
     Attributes
     ----------
@@ -100,12 +88,10 @@ class JointBayes(TableClassifier):
     def _go_on(self, delta: Model, attributes: dict[str, Any]) -> None:
         columns, new_columns = self.model_.schema.names, delta.schema.names
         if {*columns} != {*new_columns}:
+            pairs = ("lack", columns, new_columns), ("add", new_columns, columns)
             problems = [
                 f"{what} {few([name for name in names if name not in others])}"
-                for what, names, others in (
-                    ("lack", columns, new_columns),
-                    ("add", new_columns, columns),
-                )
+                for what, names, others in pairs
                 if not {*names} <= {*others}
             ]
             raise ValueError(

@@ -34,8 +34,7 @@ from naively.pooling.texts.scale import Scale
 from naively.statistics.terms import LengthNorm, Weighting
 from naively.tables.specification import EstimatorSpec
 
-INDICATOR = {"labels": "indicator"}
-"""Entry in the model file if y was an indicator matrix."""
+INDICATOR = {"labels": "indicator"}  # entry in the model file if y was an indicator matrix
 
 
 @dataclass(eq=False, repr=False)
@@ -118,9 +117,8 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
 
     def _prior(self) -> Prior:
         if not isinstance(self.prior, str):
-            raise ValueError(
-                f'prior must be "empirical" or "uniform" for all labels, not {self.prior!r}'
-            )
+            problem = f'must be "empirical" or "uniform" for all labels, not {self.prior!r}'
+            raise ValueError(f"prior {problem}")
         smoothing = self.prior_smoothing
         if not isinstance(smoothing, int | float | np.number) or isinstance(smoothing, bool):
             raise ValueError(f"prior_smoothing must be one number, not {smoothing!r}")
@@ -211,14 +209,12 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         jobs = workers(self.n_jobs)
         posterior = self._posterior(jobs)
         proba = posterior.proba(documents_of(X), jobs)
-        if self.indicator_:
-            indicator = (proba >= _threshold(self.threshold)).astype(np.int64)
-            return (
-                indicator
-                if self.frame_ is None
-                else _as_frame(indicator, posterior.classes, self.frame_)
-            )
-        return posterior.label_sets(proba, _threshold(self.threshold)).lists()
+        if not self.indicator_:
+            return posterior.label_sets(proba, _threshold(self.threshold)).lists()
+        indicator = (proba >= _threshold(self.threshold)).astype(np.int64)
+        if self.frame_ is None:
+            return indicator
+        return _as_frame(indicator, posterior.classes, self.frame_)
 
     def predict_top(self, X: Any, k: int) -> tuple[npt.NDArray[Any], Float64]:
         """Return the k most probable labels of each document, whatever the threshold.

@@ -132,9 +132,7 @@ class NaiveBayes(TableClassifier):
 def _inside(name: str, value: Any) -> dict[str, Any]:
     """Return the nested parameters by name: families by column, parameters of families."""
     if isinstance(value, Family):
-        return {
-            f"{name}__{parameter}": getattr(value, parameter) for parameter in _parameters(value)
-        }
+        return {f"{name}__{option}": getattr(value, option) for option in _parameters(value)}
     if not isinstance(value, Mapping):
         return {}
     columns = {f"{name}__{_called(key)}": family for key, family in value.items()}
@@ -147,13 +145,7 @@ def _inside(name: str, value: Any) -> dict[str, Any]:
 def _replaced(name: str, value: Any, changes: Mapping[str, Any]) -> Any:
     """Return a copy of the parameter `name` with nested values replaced.
 
-    Parameters
-    ----------
-    changes : new values, by nested name.
-
-    Raises
-    ------
-    ValueError : if a nested name does not exist, or a family refuses a value.
+    Raises ValueError if a nested name does not exist, or a family refuses a value.
     """
     if isinstance(value, Mapping):
         keys = {_called(key): key for key in value}

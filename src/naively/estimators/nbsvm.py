@@ -161,11 +161,10 @@ class NBSVM(TextClassifier):
 
     def _linear(self) -> Any:
         """Make the scikit-learn classifier that fits w and b."""
+        options = {"C": self.C, "dual": True, "random_state": 0, "max_iter": MOST}
         if self.loss == "log_loss":
-            return LogisticRegression(
-                C=self.C, solver="liblinear", dual=True, random_state=0, max_iter=MOST
-            )
-        return LinearSVC(C=self.C, dual=True, random_state=0, max_iter=MOST)
+            return LogisticRegression(solver="liblinear", **options)
+        return LinearSVC(**options)
 
     def _scale(self, bayes: TextNB, documents: Documents, labels: Any, sample_weight: Any) -> float:
         """Choose s by the log-loss of out-of-fold decisions."""

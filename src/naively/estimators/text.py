@@ -233,18 +233,16 @@ class TextNB(TextClassifier, NaiveBayesClassifier):  # type: ignore[misc]
         theta = probabilities("theta", theta)
         words = [str(term) for term in terms]
         if theta.shape[1] != len(words):
-            raise ValueError(
-                f"theta has {theta.shape[1]} words a class, but terms has {len(words)}"
-            )
+            counts = f"theta has {theta.shape[1]} words a class, but terms has {len(words)}"
+            raise ValueError(counts)
         virtual_rows = ClassesAndPrior(len(theta), prior, classes)
         weights = virtual_rows.prior[:, np.newaxis] * theta
         labels = np.repeat(virtual_rows.labels[virtual_rows.batch.codes], len(words))
         estimator = cls(alpha=0.0)
         estimator.fit(words * len(theta), labels, weights.ravel())
+        used = [word for word, p in zip(words, theta.T, strict=True) if p.any()]
         vocabulary = set(estimator.terms_)
-        if unknown := [
-            w for w, p in zip(words, theta.T, strict=True) if p.any() and w not in vocabulary
-        ]:
+        if unknown := [word for word in used if word not in vocabulary]:
             raise ValueError(f"{unknown[0]!r} is not a word of a text in lower case: see `terms`")
         if len(set(words)) < len(words):
             twice = next(word for k, word in enumerate(words) if word in words[:k])
@@ -280,9 +278,7 @@ class TextNB(TextClassifier, NaiveBayesClassifier):  # type: ignore[misc]
         """Make the family of several models; options that a model does not set are these."""
         if self.weights is None:
             raise ValueError("models are pooled by weights: leave out weights=None")
-        changes = {
-            name: value for name, value in options.items() if value != getattr(type(self), name)
-        }
+        changes = {name: x for name, x in options.items() if x != getattr(type(self), name)}
         return PooledText(models_of(self.models, options, changes))
 
     @property

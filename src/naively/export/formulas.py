@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from naively.core.numerals import MOMENT, is_whole
 from naively.families.base import Parameters
 from naively.formula import Formula
@@ -23,10 +25,7 @@ class NotExportableError(ValueError):
 def model_of(estimator: Any) -> Model:
     """Return the model of a fitted estimator, or the model itself.
 
-    Raises
-    ------
-    TypeError : if it is neither.
-    sklearn.exceptions.NotFittedError : if the estimator is not fitted.
+    Raises TypeError if it is neither; NotFittedError if the estimator is not fitted.
     """
     if isinstance(estimator, Model):
         return estimator
@@ -43,11 +42,8 @@ def model_of(estimator: Any) -> Model:
 def formula_of(model: Model) -> tuple[Posterior, Formula]:
     """Return (the posterior, the scores of its classes), with log π_c in the base of the scores.
 
-    Columns without evidence yet are omitted, as in predictions.
-
-    Raises
-    ------
-    NotExportableError : if a column is not supported, with its name and the reason.
+    Columns without evidence yet are omitted, as in predictions. Raises NotExportableError if a
+    column is not supported, with its name and the reason, or a class has probability 0.
     """
     if not len(model.classes):
         raise NotExportableError("the model has no class")
@@ -67,6 +63,8 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
                 f"{_columns(block.names)}: the family {block.family.name} cannot be exported"
             )
         formula += block_formula.within(*block.family.summary.bounds)
+    if not np.isfinite(posterior.log_prior).all():
+        raise NotExportableError("a class without rows has probability 0")
     return posterior, formula.without(unvaried_in(posterior))
 
 
@@ -88,15 +86,12 @@ def _moments(
     clock = clock or "00:00"
     clocks = [clock, f"{clock}:00"]
     if seconds:
-        clocks = [f"{clock}:{seconds}{digits}" for digits in _fractions(fraction or "")]
+        part = fraction or ""  # as it is, with three digits and with six
+        fractions = [part, *(part.ljust(size, "0") for size in (4, 7) if 0 < len(part) < size)]
+        clocks = [f"{clock}:{seconds}{digits}" for digits in fractions]
     zones = ["+00:00", "Z", "+00", "+0000"] if zone == "+00:00" else [zone or ""]
     prefixes = [f"{date} ", f"{date}T"] if date else [""]
     return [prefix + time + offset for prefix in prefixes for time in clocks for offset in zones]
-
-
-def _fractions(part: str) -> list[str]:
-    """Write a fraction of a second as it is, with three digits and with six."""
-    return [part, *(part.ljust(size, "0") for size in (4, 7) if 0 < len(part) < size)]
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -68,13 +68,10 @@ def js_name(label: Any) -> str:
 def numbers_of(model: Model) -> Json:
     """Return the numbers that `predict.js` uses, as JSON values.
 
-    Raises
-    ------
-    NotExportableError : see `to_js`.
+    Raises NotExportableError: see `to_js`.
     """
     posterior, formula = formula_of(model)
-    if not np.isfinite(posterior.log_prior).all():
-        raise NotExportableError("a class without rows has probability 0")
+
     labels = posterior.classes.tolist()
     if any(isinstance(label, int) and abs(label) > EXACT for label in labels):
         raise NotExportableError("labels beyond 2^53 cannot be distinguished in JavaScript")
@@ -83,15 +80,10 @@ def numbers_of(model: Model) -> Json:
     terms = [_term(term, cuts, texts) for term in formula.terms]
     gaps = _gaps(formula, cuts, texts)
     return {
-        "target": model.target,
-        "classes": labels,
-        "missing": list(model.schema.missing),
-        "base": formula.base.tolist(),
-        "terms": terms,
-        "gaps": gaps,
-        "cuts": cuts,
+        "target": model.target, "classes": labels, "missing": list(model.schema.missing),
+        "base": formula.base.tolist(), "terms": terms, "gaps": gaps, "cuts": cuts,
         "texts": [*map(_text, texts)],
-    }
+    }  # fmt: skip
 
 
 def _gaps(formula: Formula, cuts: list[Json], texts: list[TextEvidence]) -> Json | None:

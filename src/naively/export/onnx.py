@@ -107,19 +107,15 @@ class Graph:
         ONNX has no errors, but reading a row beyond a table fails, and the error names the node.
         """
         count = self.op("ReduceSum", self.op("Cast", bad, to=TensorProto.INT64), keepdims=0)
-        return self.op(
-            "Gather", self.constant(np.zeros(1)), count, axis=0, node_name=f"refused: {reason}"
-        )
+        zero = self.constant(np.zeros(1))
+        return self.op("Gather", zero, count, axis=0, node_name=f"refused: {reason}")
 
     def model(self, outputs: list[ValueInfoProto], metadata: dict[str, str]) -> ModelProto:
         """Make the model of the graph, with its metadata."""
-        graph = helper.make_graph(
-            self.nodes, "naively", self.inputs, outputs, initializer=self.constants
-        )
+        graph = helper.make_graph(self.nodes, "naively", self.inputs, outputs, self.constants)
         versions = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
-        model = helper.make_model(
-            graph, opset_imports=versions, ir_version=FORMAT, producer_name="naively"
-        )
+        options = {"opset_imports": versions, "ir_version": FORMAT, "producer_name": "naively"}
+        model = helper.make_model(graph, **options)
         helper.set_model_props(model, metadata)
         return model
 
@@ -128,12 +124,9 @@ class Graph:
 
 
 DAY, WEEK = 86_400, 7
-THURSDAY = 3
-"""The day of the week of 1970-01-01, from Monday as 0."""
-MARCH = 719_468
-"""Days from the first of March of the year 0 to 1970."""
-CENTURIES = 146_097
-"""Days of 400 years, the period of the calendar."""
+THURSDAY = 3  # the day of the week of 1970-01-01, from Monday as 0
+MARCH = 719_468  # days from the first of March of the year 0 to 1970
+CENTURIES = 146_097  # days of 400 years, the period of the calendar
 
 
 def part_of_dates(graph: Graph, moments: str, part: int) -> str:
@@ -142,10 +135,7 @@ def part_of_dates(graph: Graph, moments: str, part: int) -> str:
     Days and months are computed as in Howard Hinnant's `civil_from_days`, with years that begin in
     March.
 
-    Parameters
-    ----------
     moments : seconds since 1970, (N,) float64.
-    part : of the dates.
     """
 
     def over(a: str, n: int) -> str:
@@ -165,12 +155,8 @@ def part_of_dates(graph: Graph, moments: str, part: int) -> str:
         value = rest(plus((1, days), more=THURSDAY), WEEK)
     else:
         day = rest(plus((1, days), more=MARCH), CENTURIES)
-        year = over(
-            plus(
-                (1, day), (-1, over(day, 1_460)), (1, over(day, 36_524)), (-1, over(day, 146_096))
-            ),
-            365,
-        )
+        leap_days = (-1, over(day, 1_460)), (1, over(day, 36_524)), (-1, over(day, 146_096))
+        year = over(plus((1, day), *leap_days), 365)
         day = plus((1, day), (-365, year), (-1, over(year, 4)), (1, over(year, 100)))
         month = over(plus((5, day), more=2), 153)
         if part == 2:
@@ -193,22 +179,17 @@ PLAIN = (
     r"-?0\.0{0,3}[1-9]([0-9]{0,9}[1-9])?"
 )
 """Numbers that match no category unless `spelled` lists them, and codes such as 02139."""
-CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{2}:[0-9]{2}.*"
-"""Text that may be a date or a time."""
+CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{2}:[0-9]{2}.*"  # text that may be a date or a time
 ENDLESS = r"(?i)[-+]?(inf(inity)?|nan)"
 """Missing values in columns that may be numeric,"""
 HUGE = r"[-+]?[0-9.]+[eE]\+?[0-9]{3,}|[-+]?[0-9.]{300,}"
 """and numbers that may be beyond float64, which are missing too."""
-CODES = 2.0**53
-"""Category codes in arrays are below."""
+CODES = 2.0**53  # category codes in arrays are below
 
 
 class Inputs:
     """The input rows of a graph: numbers side by side, (N, d), and possibly text.
 
-    Attributes
-    ----------
-    columns : the names of the inputs.
     first : one of the inputs, with the number of rows of all.
     refused : tensors of 0.0, or an error of the runtime if rows are invalid.
     """
@@ -246,20 +227,18 @@ class Inputs:
     def bin(self, cut: Cut) -> str:
         """Compute the bin of each row, (N,)."""
         if isinstance(cut, PartCut):
-            return self._part(cut)
+            graph = self.graph
+            numbers, present = self._column(cut.column)
+            moments = graph.op("Squeeze", numbers, graph.constant([1]))
+            part = part_of_dates(graph, moments, cut.part)
+            return graph.op("Where", present, part, graph.constant(cut.missing))
         key = cut.column, cut.bins.tobytes(), cut.missing
         if key not in self._bins:
-            self._bins[key] = (
-                self._number_bin(cut) if isinstance(cut, NumberCut) else self._level_bin(cut)
-            )
+            if isinstance(cut, NumberCut):
+                self._bins[key] = self._number_bin(cut)
+            else:
+                self._bins[key] = self._level_bin(cut)
         return self._bins[key]
-
-    def _part(self, cut: PartCut) -> str:
-        graph = self.graph
-        numbers, present = self._column(cut.column)
-        moments = graph.op("Squeeze", numbers, graph.constant([1]))
-        missing = graph.constant(cut.missing)
-        return graph.op("Where", present, part_of_dates(graph, moments, cut.part), missing)
 
     def _number_bin(self, cut: NumberCut) -> str:
         graph = self.graph
@@ -330,10 +309,8 @@ class TableInputs(Inputs):
         _check(numbers, texts)
         inputs = [graph.input(name, TensorProto.DOUBLE, 1) for name in numbers]
         if inputs:
-            spelled_numbers = [
-                spelling for spelling in schema.missing if NUMBER.fullmatch(spelling)
-            ]
-            self._hold(graph.op("Concat", *inputs, axis=1), map(float, spelled_numbers))
+            missing = [float(spelling) for spelling in schema.missing if NUMBER.fullmatch(spelling)]
+            self._hold(graph.op("Concat", *inputs, axis=1), missing)
         self._levels: dict[str, tuple[list[str], str]] = {}
         cells = {
             name for block in schema.blocks if block.family.summary.takes == "cells"
@@ -414,9 +391,8 @@ def _check(numbers: Sequence[str], texts: Collection[str]) -> None:
         raise NotExportableError(f"column {shared[0]!r} is read as numbers and as categories")
     for name in (*numbers, *texts):
         if not name or name in OUTPUTS or name.startswith(INTERNAL):
-            raise NotExportableError(
-                f"an input of ONNX cannot be called {name!r}: rename the column"
-            )
+            problem = f"an input of ONNX cannot be called {name!r}: rename the column"
+            raise NotExportableError(problem)
 
 
 # ---- onnx ----------------------------------------------------------------------------------------
@@ -446,8 +422,7 @@ def to_onnx(model: Any) -> bytes:
             "does: export a model of their counts, such as MultinomialNB"
         )
     posterior, formula = formula_of(model)
-    if not np.isfinite(posterior.log_prior).all():
-        raise NotExportableError("a class without rows has probability 0")
+
     classes = _labels(posterior.classes)
     graph = Graph()
     input_type = ArrayInput if model.schema.reasons is None else TableInputs
@@ -472,9 +447,8 @@ def _labels(classes: Labels) -> npt.NDArray[Any]:
                 return np.array(labels, dtype)
             except OverflowError:
                 break
-    raise NotExportableError(
-        "its labels are not all text, truth values, or whole numbers of 64 bits"
-    )
+    problem = "its labels are not all text, truth values, or whole numbers of 64 bits"
+    raise NotExportableError(problem)
 
 
 def _metadata(posterior: Posterior, inputs: Inputs, formula: Formula) -> dict[str, str]:
@@ -497,9 +471,8 @@ def _scores(graph: Graph, inputs: Inputs, formula: Formula) -> str:
         scaled = graph.op("Mul", factor, terms)
         incomplete = graph.op("Add", graph.constant(other.base[np.newaxis]), scaled)
         scores = graph.op("Where", unfamiliar, incomplete, scores)
-    too_large = graph.op(
-        "Not", graph.op("LessOrEqual", graph.op("Abs", scores), graph.constant(LARGEST))
-    )
+    finite = graph.op("LessOrEqual", graph.op("Abs", scores), graph.constant(LARGEST))
+    too_large = graph.op("Not", finite)
     return graph.sum([scores, *inputs.refused, graph.refuse(too_large, "a number is too large")])
 
 
@@ -507,20 +480,16 @@ def _gaps(graph: Graph, inputs: Inputs, gaps: Gaps) -> tuple[str, str]:
     """Return (whether a row has unfamiliar missing cells, the factor of such rows), (N, 1) each."""
     axis = graph.constant([1])
     missing = [graph.op("Equal", inputs.bin(cut), graph.constant(cut.missing)) for cut in gaps.cuts]
-    missing_cells = graph.op(
-        "Concat", *(graph.op("Unsqueeze", tensor, axis) for tensor in missing), axis=1
-    )
+    columns = [graph.op("Unsqueeze", tensor, axis) for tensor in missing]
+    missing_cells = graph.op("Concat", *columns, axis=1)
     numbers = graph.op("Cast", missing_cells, to=TensorProto.INT64)
     count = graph.op("ReduceSum", numbers, axis, keepdims=0)
     unfamiliar = [graph.op("Greater", count, graph.constant(gaps.most))]
     unfamiliar += [tensor for tensor, unusual in zip(missing, gaps.unusual, strict=True) if unusual]
-    unfamiliar += [
-        graph.op("And", missing[j], graph.op("Not", missing[k])) for j, k in gaps.together
-    ]
-    return tuple(
-        graph.op("Unsqueeze", tensor, axis)
-        for tensor in (graph.any(unfamiliar), graph.gather(gaps.factors, count))
-    )  # type: ignore[return-value]
+    alone = [(missing[j], graph.op("Not", missing[k])) for j, k in gaps.together]
+    unfamiliar += [graph.op("And", *pair) for pair in alone]
+    factor = graph.op("Unsqueeze", graph.gather(gaps.factors, count), axis)
+    return graph.op("Unsqueeze", graph.any(unfamiliar), axis), factor
 
 
 def _added(graph: Graph, inputs: Inputs, formula: Formula) -> str:
@@ -571,27 +540,19 @@ def _lines(graph: Graph, inputs: Inputs, terms: list[Line], threshold: float | N
         numbers = graph.op("Cast", above, to=TensorProto.DOUBLE)
     slope, zero = (np.array([getattr(term, name) for term in terms]) for name in ("slope", "zero"))
     pairs = [(numbers, slope), (indicator, zero)]
-    return [
-        graph.op("MatMul", tensor, graph.constant(coefficients))
-        for tensor, coefficients in pairs
-        if coefficients.any()
-    ]
+    return [graph.op("MatMul", tensor, graph.constant(k)) for tensor, k in pairs if k.any()]
 
 
 def _parabolas(graph: Graph, inputs: Inputs, terms: list[Parabola]) -> str:
     """Compute Σ norm - ((x - mean) · scale)²: (N, C)."""
-    numbers, present = (
-        graph.op("Unsqueeze", tensor, graph.constant([1]))
-        for tensor in _within(graph, inputs, terms)
-    )
+    pair = _within(graph, inputs, terms)
+    numbers, present = (graph.op("Unsqueeze", tensor, graph.constant([1])) for tensor in pair)
     mean, scale, norm = (
-        np.array([getattr(term, name) for term in terms]).T[np.newaxis]
+        graph.constant(np.array([getattr(term, name) for term in terms]).T[np.newaxis])
         for name in ("mean", "scale", "norm")
     )
-    deviation = graph.op(
-        "Mul", graph.op("Sub", numbers, graph.constant(mean)), graph.constant(scale)
-    )
-    contributions = graph.op("Sub", graph.constant(norm), graph.op("Mul", deviation, deviation))
+    deviation = graph.op("Mul", graph.op("Sub", numbers, mean), scale)
+    contributions = graph.op("Sub", norm, graph.op("Mul", deviation, deviation))
     masked = graph.op("Where", present, contributions, graph.constant(0.0))
     return graph.op("ReduceSum", masked, graph.constant([2]), keepdims=0)
 
@@ -618,9 +579,8 @@ def _trees(graph: Graph, inputs: Inputs, term: Trees) -> str:
     table = graph.op("Cast", graph.op("Concat", *columns, axis=1), to=TensorProto.FLOAT)
     nodes, leaves = list[dict[str, Any]](), list[dict[str, Any]]()
     trees = np.searchsorted(term.roots, np.arange(len(term.nodes)), side="right") - 1
-    for k, (tree, (column, first, last, child)) in enumerate(
-        zip(trees.tolist(), term.nodes.tolist(), strict=True)
-    ):
+    tree_nodes = zip(trees.tolist(), term.nodes.tolist(), strict=True)
+    for k, (tree, (column, first, last, child)) in enumerate(tree_nodes):
         node = {"treeids": tree, "nodeids": k}
         cut = {"featureids": max(column, 0), "truenodeids": child, "falsenodeids": child + 1}
         if column < 0:
@@ -634,9 +594,7 @@ def _trees(graph: Graph, inputs: Inputs, term: Trees) -> str:
             place = len(bins) + column
             cut |= {"featureids": place, "modes": "BRANCH_GTE", "values": float(first)}
         nodes.append(node | cut)
-    attributes: dict[str, Any] = {
-        f"nodes_{name}": [node[name] for node in nodes] for name in nodes[0]
-    }
+    attributes: dict[str, Any] = {f"nodes_{key}": [node[key] for node in nodes] for key in nodes[0]}
     attributes |= {f"target_{name}": [leaf[name] for leaf in leaves] for name in leaves[0]}
     # it adds up float32: so it computes the places of leaves, which are whole numbers
     places = graph.op(
@@ -654,11 +612,10 @@ def _density(graph: Graph, inputs: Inputs, term: Density) -> str:
     upper, lower = graph.constant(term.farthest), graph.constant(-term.farthest)
     clipped = graph.op("Min", graph.op("Max", scaled, lower), upper)
     z = graph.op("Where", present, clipped, graph.constant(0.0))
-    exponents = (
-        _slopes(graph, z, term)
-        if term.whitening is None
-        else _squares(graph, z, term, term.whitening)
-    )
+    if term.whitening is None:  # Σ_j slope_cj z_j
+        exponents = graph.op("MatMul", z, graph.constant(term.mean.T))
+    else:
+        exponents = _squares(graph, z, term.mean, term.whitening)
     log_density = graph.op("Add", exponents, graph.constant(term.base[np.newaxis]))
     maximum = graph.op("ReduceMax", log_density, graph.constant([1]), keepdims=1)
     bounded = graph.op("Max", graph.op("Sub", log_density, maximum), graph.constant(term.least))
@@ -671,21 +628,12 @@ def _density(graph: Graph, inputs: Inputs, term: Density) -> str:
     return graph.op("Where", is_enough, weighted, graph.constant(0.0))
 
 
-def _slopes(graph: Graph, z: str, term: Density) -> str:
-    """Compute Σ_j slope_cj z_j, (N, C)."""
-    return graph.op("MatMul", z, graph.constant(term.mean.T))
-
-
-def _squares(graph: Graph, z: str, term: Density, whitening: Float64) -> str:
+def _squares(graph: Graph, z: str, mean: Float64, whitening: Float64) -> str:
     """Compute -½ Σ_i (Σ_j whitening_cij (z_j - mean_cj))², (N, C)."""
-    centred = graph.op(
-        "Sub",
-        graph.op("Unsqueeze", z, graph.constant([0])),
-        graph.constant(term.mean[:, np.newaxis]),
-    )
+    rows = graph.op("Unsqueeze", z, graph.constant([0]))
+    centred = graph.op("Sub", rows, graph.constant(mean[:, np.newaxis]))
     # shape (C, N, k)
     whitened = graph.op("MatMul", centred, graph.constant(whitening.transpose(0, 2, 1)))
-    squares = graph.op(
-        "ReduceSum", graph.op("Mul", whitened, whitened), graph.constant([2]), keepdims=0
-    )
+    products = graph.op("Mul", whitened, whitened)
+    squares = graph.op("ReduceSum", products, graph.constant([2]), keepdims=0)
     return graph.op("Mul", graph.op("Transpose", squares, perm=[1, 0]), graph.constant(-0.5))

@@ -28,8 +28,6 @@ from naively.statistics.base import Arrays, Data, Statistics, Summary
 class Section:
     """A description of the columns of one family, as it is printed.
 
-    Attributes
-    ----------
     meaning : str, what the numbers are; ``p`` is a fraction here and in % when printed.
     signs : str, the separator between two numbers of a class.
     rows : dict of column name to a list of (label, {number's name: (C,) values}).
@@ -46,9 +44,6 @@ class Section:
 class ClassNumbers:
     """A few numbers for each class and feature, such as means and deviations.
 
-    Attributes
-    ----------
-    meaning, signs : as in `Section`.
     values : (C, d) numbers by name.
     pictured : their names as captions, where the numbers of pixels are shown as images.
     """
@@ -71,8 +66,6 @@ class ClassNumbers:
 class Listed:
     """Estimated numbers of one kind, of each class.
 
-    Attributes
-    ----------
     name : the kind, such as ``mean`` or ``p``.
     features : (R,) the index of each number's feature; None for numbers of all features together.
     levels : (R,) the category, range or term of each; None for numbers of a feature as a whole.
@@ -91,8 +84,6 @@ class Listed:
 class Events:
     """Events that a family counts, such as terms or categories, and their counts in each class.
 
-    Attributes
-    ----------
     names : (V,) terms, categories or features.
     counts : (C, V), how often each event occurred.
     totals : (C, 1) or (C, V), the number of trials.
@@ -116,25 +107,19 @@ class Events:
 
     def of_classes(self, chosen: Int64) -> Events:
         """Select some classes."""
-        alpha, alpha_total = (
+        alpha, whole = (
             values[chosen] if np.ndim(values) == 2 and len(values) > 1 else values
             for values in (self.alpha, self.whole)
         )
         odds = None if self.odds is None else self.odds[chosen]
-        return Events(
-            self.names, self.counts[chosen], self.totals[chosen], alpha, alpha_total, odds
-        )
+        return Events(self.names, self.counts[chosen], self.totals[chosen], alpha, whole, odds)
 
 
 @dataclass(frozen=True)
 class Evidence:
     """The evidence of one or several columns, and its weight.
 
-    Attributes
-    ----------
-    names : of the columns.
     kind : of the evidence: "4 categories", "33 bins", "Gaussian, shared".
-    weight : the factor of the evidence.
     importance : mean distance of the contribution to the log-odds from its mean, in nats: see
         `mean_contribution`.
     """
@@ -152,8 +137,6 @@ def mean_contribution(added: Float64, share: Float64, prior: Float64) -> float:
     mean over the classes, weighted by π, of the same for the log-odds of each class against the
     others: (added_c - Σ_k π_k added_k) / (1 - π_c), where the others are weighted by π.
 
-    Parameters
-    ----------
     added : (C, n) added to the scores of rows, in nats.
     share : (n,) the weight of each row; the sum is 1.
     prior : (C,) π, the share of each class.
@@ -167,8 +150,6 @@ def mean_contribution(added: Float64, share: Float64, prior: Float64) -> float:
 class Evidences:
     """All evidence of a model.
 
-    Attributes
-    ----------
     blocks : sorted by importance, the largest first.
     columns : the importance of each column, alone and in interactions, which are divided among
         their columns as in explanations; None if no training rows are stored.
@@ -215,9 +196,6 @@ class FeatureError(ValueError):
 class SingularCovarianceError(FeatureError):
     """A covariance matrix that is not positive definite.
 
-    Attributes
-    ----------
-    feature : int
     problem : str, a clause about the feature.
     code : int, the class; None if all classes share the matrix.
     advice : str, how to avoid the error.
@@ -239,8 +217,7 @@ class SingularCovarianceError(FeatureError):
 class Parameters(ABC):
     """The estimated distribution p(x | y) of each class."""
 
-    n_free: int
-    """Number of free parameters, counted as in the lectures."""
+    n_free: int  # number of free parameters, counted as in the lectures
     bias: Float64 | float = 0.0
     """The constant of `log_prob`, (C,), which no feature contributes, in nats."""
     out_of_fold: OutOfFoldPredictions | None = None
@@ -353,11 +330,8 @@ class Parameters(ABC):
     def linear(self) -> tuple[Float64, Float64]:
         """Return (w, b), (C, D) and (C,): log p(x | c) = w_c . x + b_c up to a term in x alone.
 
-        x is a row of `linear_rows`: by default the row itself, with D = d.
-
-        Raises
-        ------
-        ValueError : if the model is not linear in x, with the reason.
+        x is a row of `linear_rows`: by default the row itself, with D = d. Raises ValueError if the
+        model is not linear in x, with the reason.
         """
         raise ValueError(self.not_linear)
 
@@ -388,10 +362,7 @@ class Parameters(ABC):
         """List all numbers of each class and feature; empty for a family without such numbers."""
         numbers = self.numbers()
         values = {} if numbers is None else numbers.values
-        return [
-            Listed(name, np.arange(matrix.shape[1]), None, matrix)
-            for name, matrix in values.items()
-        ]
+        return [Listed(name, np.arange(x.shape[1]), None, x) for name, x in values.items()]
 
     def evidence(self, names: Sequence[str]) -> Evidences | None:
         """Return the weighted evidence; None if the family has no weights."""
@@ -416,8 +387,7 @@ class Parameters(ABC):
     claims_least: ClassVar[bool] = False
     """Whether the evidence is counted, as smoothed frequencies are, not extrapolated."""
 
-    missing_is_evidence: ClassVar[bool] = False
-    """Whether a missing value is evidence."""
+    missing_is_evidence: ClassVar[bool] = False  # whether a missing value is evidence
 
     def supposing_least(self) -> Self | None:
         """Return a cautious version to detect leaks: itself if `claims_least`; None without one."""
@@ -444,11 +414,7 @@ def alpha_of_classes(alpha: Any, classes: Int64, n_classes: int) -> Any:
             level: np.asarray(value)[classes] if np.shape(value) == (n_classes,) else value
             for level, value in alpha.items()
         }
-        return (
-            selected
-            if any(selected[level] is not value for level, value in alpha.items())
-            else alpha
-        )
+        return alpha if all(selected[k] is value for k, value in alpha.items()) else selected
     if alpha is None or isinstance(alpha, str) or np.ndim(alpha) != 2 or len(alpha) != n_classes:
         return alpha
     return np.asarray(alpha)[classes]
@@ -462,8 +428,7 @@ class Family(ABC, Generic[S, P]):
     """
 
     name: ClassVar[str]
-    summary: Summary[S]
-    """The summary that defines the sufficient statistics."""
+    summary: Summary[S]  # the summary that defines the sufficient statistics
     is_density: ClassVar[bool] = True
     is_story: ClassVar[bool] = True
     """Whether `sample` draws rows from the p(x | y) that scores them."""
@@ -471,8 +436,7 @@ class Family(ABC, Generic[S, P]):
     """Whether `alpha` is virtual rows of a density, rather than virtual counts of categories."""
     may_be_singular: ClassVar[bool] = False
     """Whether `estimate` may reject statistics that more rows would make regular."""
-    independent: ClassVar[bool] = True
-    """Whether the columns are independent, given the class."""
+    independent: ClassVar[bool] = True  # whether the columns are independent, given the class
     curve: ClassVar[CurveKind | None] = None
     """How p(x | y) of one numeric feature is plotted as a curve; None if it is not."""
     text: tuple[str | int, ...] = ()
@@ -588,7 +552,5 @@ def unlike(a: AnyFamily, b: AnyFamily) -> str:
         return a.name
     shown = [field.name for field in fields(a) if field.repr]
     pairs = [(name, getattr(a, name), getattr(b, name)) for name in shown]
-    differences = [
-        f"{name} {left!r} and {right!r}" for name, left, right in pairs if repr(left) != repr(right)
-    ]
+    differences = [f"{name} {x!r} and {y!r}" for name, x, y in pairs if repr(x) != repr(y)]
     return f"{a.name} with {', '.join(differences) or 'other reference documents'}"

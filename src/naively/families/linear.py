@@ -32,15 +32,9 @@ class WeightCache:
     columns have few different weights, which stay in the processor's cache. Several threads may
     score at once.
 
-    Parameters
-    ----------
     inner : parameters whose weights depend on the sums of a column alone, are finite, and
         contribute nothing for a value of 0.
-    sums : (C, d) ExactArray
     zero_is_unknown : whether columns whose sums are all 0 count as unknown, with weight 0.
-
-    Attributes
-    ----------
     weight : (d, C, padded) the distinct weights, in the first rows.
     """
 
@@ -263,8 +257,7 @@ class LinearParameters(Parameters):
         """Return the slopes, (C, d), as scikit-learn's ``feature_log_prob_``."""
         return self.terms(slice(0, self.n_features)).slope
 
-    weighted = False
-    """Whether scores are weights, not logarithms of probabilities."""
+    weighted = False  # whether scores are weights, not logarithms of probabilities
 
     def presence(self) -> Float64 | None:
         """Return P(feature is present), (C, d); None if absence is no evidence."""

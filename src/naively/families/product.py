@@ -34,8 +34,6 @@ class Inferred(Family[CandidateStatistics, Any]):
 
     It estimates nothing: a model of such columns is read as a model with a family for each column.
 
-    Parameters
-    ----------
     alpha, unseen : of categories, booleans and terms; alpha may be a dict by column, of numbers or
         of the dicts that `Categorical` takes.
     numeric : Family of the numeric columns; None to choose by the default rule.
@@ -100,15 +98,7 @@ DOWN = 2.0 ** -np.arange(100.0, 1100.0, 100.0)
 
 @dataclass(frozen=True)
 class Product(Family[BlockStatistics, "ProductParameters"]):
-    """Independent families over blocks of columns; their log-probabilities add up.
-
-    Parameters
-    ----------
-    families : tuple of Family, one a block.
-    places : tuple of BlockPlace, the position of each block's columns.
-    summary : Summaries, of the families.
-    n_features : int
-    """
+    """Independent families over blocks of columns; their log-probabilities add up."""
 
     families: tuple[AnyFamily, ...]
     places: tuple[BlockPlace, ...]
@@ -138,14 +128,12 @@ class Product(Family[BlockStatistics, "ProductParameters"]):
         A text column without terms is allowed beside other features: its evidence is 0 until later
         documents have terms.
         """
-        wordless = [
-            getattr(self._of(statistics, place), "wordless", False) for place in self.places
-        ]
-        for family, place, is_wordless in zip(self.families, self.places, wordless, strict=True):
-            if is_wordless and not all(wordless):
-                continue
-            with _blamed(place.features):
-                family.check(self._of(statistics, place), class_weight)
+        parts = [self._of(statistics, place) for place in self.places]
+        wordless = [getattr(part, "wordless", False) for part in parts]
+        for k, (family, place) in enumerate(zip(self.families, self.places, strict=True)):
+            if not wordless[k] or all(wordless):
+                with _blamed(place.features):
+                    family.check(parts[k], class_weight)
 
     def check_named(self, classes: Labels) -> None:
         """Raise ValueError if hyperparameters name a class that is not among these."""
@@ -200,14 +188,7 @@ def _blamed(features: Int64) -> Iterator[None]:
 
 
 class ProductParameters(Parameters):
-    """The parameters of each block.
-
-    Attributes
-    ----------
-    parts : list of Parameters
-    places : the position of each block's columns.
-    n_features : int
-    """
+    """The parameters of each block."""
 
     def __init__(
         self, parts: list[Parameters], places: tuple[BlockPlace, ...], n_features: int
@@ -238,9 +219,7 @@ class ProductParameters(Parameters):
         for place, part, data in self._blocks(X):
             features = place.features.tolist()
             excluded = {k for k, j in enumerate(features) if j in but}
-            categories |= {
-                features[k]: values for k, values in part.categories(data, excluded).items()
-            }
+            categories |= {features[k]: c for k, c in part.categories(data, excluded).items()}
         return categories
 
     def log_prob(self, X: Blocks, start: int, stop: int, out: Float64) -> None:
@@ -257,21 +236,19 @@ class ProductParameters(Parameters):
         self, X: Blocks, start: int, stop: int, before: Float64, margin: float, out: Float64
     ) -> None:
         """As the base class; blocks that skip classes come last, and then skip the most."""
-        leaves_out = [part.leaves_out for part in self.parts]
-        if margin == np.inf or not any(leaves_out):
+        if margin == np.inf or not any(part.leaves_out for part in self.parts):
             super().leading(X, start, stop, before, margin, out)
             return
         total = np.array(np.broadcast_to(before, out.shape))
         scores = np.empty(out.shape)
-        blocks = list(zip(leaves_out, self._blocks(X), strict=True))
-        for _, (place, part, data) in (block for block in blocks if not block[0]):
+        for place, part, data in sorted(self._blocks(X), key=lambda block: block[1].leaves_out):
             with numbered(place.features):
-                part.log_prob(data, start, stop, scores)
-            _add(total, scores)
-        for _, (place, part, data) in (block for block in blocks if block[0]):
-            with numbered(place.features):
-                part.leading(data, start, stop, total, margin, out)
-            total[:] = out
+                if part.leaves_out:
+                    part.leading(data, start, stop, total, margin, out)
+                    total[:] = out
+                else:
+                    part.log_prob(data, start, stop, scores)
+                    _add(total, scores)
         self._settle(X, start, out)
 
     def _settle(self, X: Blocks, start: int, out: Float64) -> None:
@@ -288,17 +265,11 @@ class ProductParameters(Parameters):
         extreme = np.array([abs(block_scores.max(axis=0)) == LARGEST for block_scores in scores])
         for k in np.flatnonzero(extreme.any(axis=0)):
             for factor in DOWN:
-                total = np.zeros((len(out), 1))
-                for (part, data), block_scores, is_extreme in zip(
-                    blocks, scores, extreme[:, k], strict=True
-                ):
-                    row = slice(k, k + 1)
-                    _add(
-                        total,
-                        _scored(part, data[row] * factor, len(out))
-                        if is_extreme
-                        else block_scores[:, row],
-                    )
+                total, row = np.zeros((len(out), 1)), slice(k, k + 1)
+                for b, (part, data) in enumerate(blocks):
+                    is_extreme = extreme[b, k]
+                    scaled = _scored(part, data[row] * factor, len(out)) if is_extreme else None
+                    _add(total, scores[b][:, row] if scaled is None else scaled)
                 best = total.max()
                 if -LARGEST < best < LARGEST:
                     winner = np.where(total == best, np.copysign(LARGEST, best), -np.inf)

@@ -32,25 +32,22 @@ HOMES = {
 """The module of each class. A new family needs only its file and a line here."""
 
 
+_CLASSES = {module.rpartition(".")[2]: name for name, module in HOMES.items()}
+
+
 class _Families(Mapping[str, "type[AnyFamily]"]):
     """Map the last part of a family's module name to its class; import the module on first use."""
 
     def __getitem__(self, name: str) -> type[AnyFamily]:
-        class_name, module = self._homes()[name]
-        family: type[AnyFamily] = getattr(import_module(module), class_name)
+        class_name = _CLASSES[name]
+        family: type[AnyFamily] = getattr(import_module(HOMES[class_name]), class_name)
         return family
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._homes())
+        return iter(_CLASSES)
 
     def __len__(self) -> int:
-        return len(HOMES)
-
-    @staticmethod
-    def _homes() -> dict[str, tuple[str, str]]:
-        return {
-            module.rpartition(".")[2]: (class_name, module) for class_name, module in HOMES.items()
-        }
+        return len(_CLASSES)
 
 
 FAMILIES: Mapping[str, type[AnyFamily]] = _Families()

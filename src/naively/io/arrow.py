@@ -25,19 +25,21 @@ class UnreadableTypeError(ValueError):
 def check_type(name: str, kind: pa.DataType) -> None:
     """Raise UnreadableTypeError for a type whose values cannot be read."""
     if not _is_readable(kind):
+        try:
+            type_name = str(kind)[:80]
+        except UnicodeError:  # the name of a time zone
+            type_name = "timestamp"
         raise UnreadableTypeError(
-            f"column {name!r} is of type {_type_name(kind)}, whose values cannot be read: convert "
-            "it, or leave it out"
+            f"column {name!r} is of type {type_name}, whose values cannot be read: convert it, or "
+            "leave it out"
         )
 
 
 def checked(rows: Rows) -> Rows:
     """Validate the types and buffers of rows, and return the rows.
 
-    Raises
-    ------
-    UnreadableTypeError : if a type cannot be read.
-    pyarrow.ArrowInvalid : if a buffer is damaged.
+    Raises UnreadableTypeError if a type cannot be read; pyarrow.ArrowInvalid if a buffer is
+    damaged.
     """
     for field in rows.schema:
         check_type(field.name, field.type)
@@ -45,25 +47,13 @@ def checked(rows: Rows) -> Rows:
     return rows
 
 
-def _has_text(kind: pa.TimestampType) -> bool:
-    """Return whether the name of the time zone is valid UTF-8, and not empty."""
-    try:
-        return kind.tz is None or bool(kind.tz)
-    except UnicodeError:
-        return False
-
-
-def _type_name(kind: pa.DataType) -> str:
-    try:
-        return str(kind)[:80]
-    except UnicodeError:  # the name of a time zone
-        return "timestamp"
-
-
 def _is_readable(kind: pa.DataType) -> bool:
     types = pa.types
     if types.is_timestamp(kind):
-        return _has_text(kind)
+        try:
+            return kind.tz is None or bool(kind.tz)  # the name of a zone is not empty
+        except UnicodeError:
+            return False
     if types.is_decimal(kind):
         return bool(abs(kind.scale) <= DIGITS[kind.byte_width])
     if isinstance(kind, pa.BaseExtensionType):

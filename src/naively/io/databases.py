@@ -22,16 +22,13 @@ SECRET = re.compile(r"//[^/@]*?:([^/]*)@|[?&]password=([^&]*)")
 def queried(sql: str, database: str) -> Source:
     """Run a query, and return its rows as a source of batches, which can be read once.
 
-    Parameters
-    ----------
+    Raises TableError if the database cannot be opened or refuses the query; the message is one
+    line.
+
     sql : one query. Files of DuckDB and SQLite are opened read-only; changes in PostgreSQL are
         rolled back.
     database : "postgresql://user@host/name", "duckdb:FILE" or "sqlite:FILE"; "duckdb:" alone has no
         tables, but can query files.
-
-    Raises
-    ------
-    TableError : if the database cannot be opened or refuses the query; the message is one line.
     """
     part = _Query(sql, database)
     return Source(part.names, None, _parts=[part])
@@ -100,10 +97,8 @@ def _duckdb(sql: str, database: str, opened: ExitStack) -> Any:
     import duckdb
 
     path = _there(database) if database != "duckdb:" else ""
-    connection = opened.enter_context(
-        closing(duckdb.connect(path or ":memory:", bool(path), config={"memory_limit": MEMORY}))
-    )
-    rows = connection.sql(sql)
+    connection = duckdb.connect(path or ":memory:", bool(path), config={"memory_limit": MEMORY})
+    rows = opened.enter_context(closing(connection)).sql(sql)
     if rows is None:
         raise TableError(f"{database}: the query gives no rows to read")
     return result_of(rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -61,12 +61,8 @@ BEGUN: WeakSet[Any] = WeakSet()
 class ArrowStream(Part):
     """Batches of another library, read on demand.
 
-    Parameters
-    ----------
-    name : name for messages.
     begin : a function that returns an iterator over all batches, which is closed if it has `close`.
     names : names of the columns; None to begin at once, and take them from the batches' schema.
-    again : whether it can be read more than once.
     """
 
     size = None
@@ -75,8 +71,7 @@ class ArrowStream(Part):
         self, name: str, begin: Callable[[], Any], names: Iterable[str] | None, again: bool
     ) -> None:
         self.name, self._begin, self._again = name, begin, again
-        self._begun = None
-        self._bytes = 0
+        self._begun, self._bytes = None, 0
         if names is None:
             self._begun = begin()
             names = self._begun.schema.names
@@ -91,13 +86,12 @@ class ArrowStream(Part):
             for batch in batches:
                 rows += batch.num_rows
                 self._bytes += bytes_of(batch)
-                size = _rows_of(batch)
+                row_bytes = bytes_of(batch) // max(1, batch.num_rows)
+                size = min(ROWS, max(256, BYTES // max(1, row_bytes)))
                 for start in range(0, batch.num_rows, size):
                     yield partial(_plain, batch.slice(start, size), columns)
         finally:
-            close = getattr(batches, "close", None)
-            if close is not None:
-                close()
+            getattr(batches, "close", lambda: None)()
         if rows == 0 and not self._again:
             raise TableError(
                 f"{self.name} has no rows: it can be read only once; was it read before?"
@@ -113,14 +107,10 @@ def arrow_stream(X: Any) -> ArrowStream | None:
 
     Streams are a `pyarrow.RecordBatchReader`, a `pyarrow.dataset.Dataset` or `Scanner`, a polars
     LazyFrame, a DuckDB relation or result, an ADBC cursor, and any object with
-    ``__arrow_c_stream__`` and without a length.
-
-    Raises
-    ------
-    TableError : if it was read before and cannot be read again, or columns have the same name.
+    ``__arrow_c_stream__`` and without a length. Raises TableError if it was read before and cannot
+    be read again, or columns have the same name.
     """
-    manner = _manner(X)
-    if manner is None:
+    if (manner := _manner(X)) is None:
         return None
     begin, names, is_repeatable = manner
     return ArrowStream(_called(X), begin, None if names is None else names(), is_repeatable)
@@ -221,11 +211,6 @@ def result_of(X: Any) -> Any:
 # ---- batches -----------------------------------------------------------------------------------
 
 
-def _rows_of(batch: pa.RecordBatch) -> int:
-    """Return the number of rows of a batch to take at a time."""
-    return min(ROWS, max(256, BYTES // max(1, bytes_of(batch) // max(1, batch.num_rows))))
-
-
 def _plain(batch: pa.RecordBatch, columns: list[str]) -> pa.RecordBatch:
     """Select columns of a batch, and convert them to types that Arrow can filter."""
     return without_views(batch.select(columns))
@@ -240,12 +225,7 @@ ONE_ROW = "one row give a frame of one row, as frame.iloc[[0]], or a list with i
 
 @dataclass(frozen=True)
 class SparseTable:
-    """A sparse matrix with the interface of a table.
-
-    Attributes
-    ----------
-    matrix : CSR matrix.
-    """
+    """A sparse matrix with the interface of a table."""
 
     matrix: Any
 
@@ -294,7 +274,10 @@ def to_arrow(X: Any) -> pa.Table:
     elif hasattr(X, "__arrow_c_stream__"):
         table = _from_stream(X)
     elif hasattr(X, "__arrow_c_array__"):
-        table = pa.Table.from_batches([_from_array(X)])
+        try:
+            table = pa.Table.from_batches([pa.record_batch(X)])
+        except (pa.ArrowException, TypeError, ValueError):
+            raise _no_table(X, 1) from None
     elif _fields(X) and X.ndim == 1:  # a structured array
         table = _columns((name, X[name]) for name in _fields(X))
     elif isinstance(X, list) and X and isinstance(X[0], Mapping):
@@ -302,8 +285,7 @@ def to_arrow(X: Any) -> pa.Table:
         table = _columns((name, [row.get(name) for row in X]) for name in names)
     else:
         table = _rows(X)
-    repeated = [name for name, count in Counter(table.column_names).items() if count > 1]
-    if repeated:
+    if repeated := [name for name, count in Counter(table.column_names).items() if count > 1]:
         raise ValueError(
             f"columns must have different names; more than one is called {repeated[0]!r}"
         )
@@ -333,23 +315,18 @@ def array_names(columns: int) -> list[str]:
 def _rows(X: Any) -> pa.Table:
     refuse_path(X)
     if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X):
-        _check_even(X)
+        for k, row in enumerate(X):
+            if len(row) != len(X[0]):
+                raise ValueError(
+                    f"row 0 of X has {len(X[0])} values, row {k} has {len(row)}: the rows of a "
+                    "table are of one length"
+                )
     cells = np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
     if isinstance(X, np.ma.MaskedArray):
         cells = X  # its columns have masks
     if cells.ndim != 2:
         raise _no_table(X, cells.ndim)
     return _columns(zip(array_names(cells.shape[1]), cells.T, strict=True))
-
-
-def _check_even(rows: Sequence[Sequence[Any]]) -> None:
-    """Raise ValueError if rows have different lengths."""
-    for k, row in enumerate(rows):
-        if len(row) != len(rows[0]):
-            raise ValueError(
-                f"row 0 of X has {len(rows[0])} values, row {k} has {len(row)}: the rows of a "
-                "table are of one length"
-            )
 
 
 def refuse_path(X: Any) -> None:
@@ -366,9 +343,7 @@ def _refuse_row(columns: Mapping[Any, Any]) -> None:
     """Raise ValueError if a dict has a single value instead of a column."""
     for name, column in columns.items():
         is_scalar = isinstance(column, str | bytes) or getattr(column, "ndim", 1) == 0
-        if is_scalar or not any(
-            hasattr(column, attribute) for attribute in ("__iter__", "__arrow_c_array__")
-        ):
+        if is_scalar or not (hasattr(column, "__iter__") or hasattr(column, "__arrow_c_array__")):
             raise ValueError(
                 f"column {str(name)!r} is one value, {column!r:.40}, where a dict holds columns: "
                 f"for {ONE_ROW}"
@@ -384,13 +359,6 @@ def _no_table(X: Any, dimensions: int) -> ValueError:
         f"Reshape your data: a table has rows and columns, but this {type(X).__name__} has "
         f"{dimensions} dimension{'s'[: dimensions != 1]}{hint}"
     )
-
-
-def _from_array(X: Any) -> pa.RecordBatch:
-    try:
-        return pa.record_batch(X)
-    except (pa.ArrowException, TypeError, ValueError):
-        raise _no_table(X, 1) from None
 
 
 def _from_stream(X: Any) -> pa.Table:
@@ -409,12 +377,9 @@ def _columns(columns: Iterable[tuple[Any, Any]]) -> pa.Table:
 
     Raises ValueError if the columns have different lengths.
     """
-    names, arrays = [], []
-    for name, column in columns:
-        names.append(str(name))
-        arrays.append(to_array(column, names[-1]))
-    lengths = {len(array) for array in arrays}
-    if len(lengths) > 1:
+    named = [(str(name), to_array(column, str(name))) for name, column in columns]
+    names, arrays = [name for name, _ in named], [array for _, array in named]
+    if len({len(array) for array in arrays}) > 1:
         sizes = ", ".join(f"{n!r} has {len(a)}" for n, a in zip(names, arrays, strict=True))
         raise ValueError(f"columns must be of one length: {sizes[:200]}")
     return pa.table(arrays, names=names)

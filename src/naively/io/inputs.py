@@ -24,12 +24,10 @@ from naively.tables.names import first_names
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")
 """Default spellings of a missing value."""
-BLOCK = 6 << 20
-"""Approximate number of bytes of text in one task."""
+BLOCK = 6 << 20  # approximate number of bytes of text in one task
 COLUMNS = 1000
 """Tables with more columns get larger tasks, as each batch has a fixed cost per column."""
-LONGEST = 64 << 20
-"""Maximum number of bytes of a row; a longer one is probably an unclosed quote."""
+LONGEST = 64 << 20  # maximum number of bytes of a row; a longer one is probably an unclosed quote
 HEAD = 1 << 16  # number of first bytes that are inspected
 MUCH, MOMENT = 4096, 0.02
 """If a pipe delivers at least `MUCH` bytes at once, wait `MOMENT` seconds for more, as large blocks
@@ -56,11 +54,6 @@ def task_of(batch: pa.RecordBatch) -> Task:
 
 class TableError(ValueError):
     """A table cannot be read; the message says where, and what to do."""
-
-
-def block_bytes(columns: int) -> int:
-    """Return the number of bytes of text in one task for a table."""
-    return min(BLOCK * max(1, columns // COLUMNS), max(BLOCK, LONGEST))
 
 
 class Raw(io.RawIOBase):
@@ -103,11 +96,7 @@ class Raw(io.RawIOBase):
 class Stream:
     """The decompressed bytes of an input.
 
-    Attributes
-    ----------
     live : whether `some` returns available bytes at once, rather than wait for a full block.
-    ended : whether the end was reached.
-    closed : whether the stream was closed.
     """
 
     def __init__(self, name: str, file: Any, owned: bool, live: bool = False) -> None:
@@ -173,9 +162,8 @@ class Stream:
         except (OSError, EOFError, lzma.LZMAError) as error:
             if not self.codec:
                 raise
-            raise TableError(
-                f"{self.name}: cannot be decompressed ({brief(error)}); is the file whole?"
-            ) from None
+            problem = f"cannot be decompressed ({brief(error)}); is the file whole?"
+            raise TableError(f"{self.name}: {problem}") from None
         self.ended = not piece
         return piece
 
@@ -303,11 +291,8 @@ def check_narrow(name: str, head: bytes) -> None:
     pairs = np.frombuffer(head, "<u2", len(head) // 2)
     is_suspect = head.count(0) > 1 or not head.isascii()
     # the low (or high) byte is LF: line ends, or other characters
-    little_endian, big_endian = pairs & 0xFF == ord("\n"), pairs >> 8 == ord("\n")
-    wide = any(
-        2 * (pairs == end).sum() > low.sum()
-        for low, end in ((little_endian, 0x000A), (big_endian, 0x0A00))
-    )
+    lows = (pairs & 0xFF == ord("\n"), 0x000A), (pairs >> 8 == ord("\n"), 0x0A00)
+    wide = any(2 * (pairs == end).sum() > low.sum() for low, end in lows)
     if (wide and is_suspect) or head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise TableError(f"{name}: this is text in UTF-16 or UTF-32; save it as UTF-8")
 
@@ -320,13 +305,11 @@ def first_bad_byte(data: bytes) -> int | None:
     array = pa.Array.from_buffers(pa.large_binary(), 1, [None, offsets, pa.py_buffer(data)])
     try:
         array.cast(pa.large_string())  # ten times as fast as bytes.decode
-        return None
     except pa.ArrowInvalid:
-        pass
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        return error.start
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            return error.start
     return None
 
 
@@ -365,9 +348,6 @@ Begun = TypeVar("Begun")
 class Options:
     """Options for reading a part.
 
-    Attributes
-    ----------
-    missing : spellings of a missing value.
     delimiter : delimiter of the fields; None to detect it.
     document : name of the column of documents, if the input may be lines of text instead of a
         table; else None.
@@ -387,11 +367,7 @@ class Options:
 class Part(ABC):
     """Rows of a table from one source: a file, several documents, or a stream.
 
-    Attributes
-    ----------
-    name : name for messages.
     size : total number of bytes; None if unknown.
-    names : names of all columns, in order.
     selected : the columns to read, in this order; None for all.
     hint : a hint for the user about how it is read; may be empty.
     """
@@ -443,16 +419,15 @@ class FilePart(Part, Generic[Begun]):
 
     def tasks(self) -> Iterator[Task | None]:
         """Yield the tasks; the file is closed after the last one."""
-        stream, beginning = self._begun or self._opened()
-        self._begun, self._stream = None, stream
+        if self._begun is None:
+            stream = self.source.open()
+            self._begun = stream, self._begin(stream)
+        (stream, beginning), self._begun = self._begun, None
+        self._stream = stream
         try:
             yield from self._tasks(stream, beginning)
         finally:
             stream.close()
-
-    def _opened(self) -> tuple[Stream, Begun]:
-        stream = self.source.open()
-        return stream, self._begin(stream)
 
     def __copy__(self) -> Self:
         """Copy the part; a pipe can still be read only once."""
@@ -486,12 +461,7 @@ class LineBlock(NamedTuple):
 
 
 class LinesPart(FilePart[Iterator[LineBlock | None]]):
-    """A file of text rows, read in blocks; `_begin` returns the iterator of blocks.
-
-    Attributes
-    ----------
-    newline : the byte that ends a line.
-    """
+    """A file of text rows, read in blocks; `_begin` returns the iterator of blocks."""
 
     newline = b"\n"
 
@@ -505,17 +475,15 @@ class LinesPart(FilePart[Iterator[LineBlock | None]]):
     def _blocks(self, stream: Stream, line: int) -> Iterator[LineBlock | None]:
         """Yield blocks of whole rows that are not blank; None before waiting for a live stream.
 
-        Parameters
-        ----------
         stream : a stream at the start of a row.
         line : the line of the file where this row starts.
         """
-        remainder = b""
-        final = False
+        remainder, final = b"", False
         while not final:
             if stream.pauses():
                 yield None
-            chunk = stream.some(block_bytes(len(self.names)))
+            size = min(BLOCK * max(1, len(self.names) // COLUMNS), max(BLOCK, LONGEST))
+            chunk = stream.some(size)
             final = stream.ended
             data = remainder + chunk if remainder else chunk
             zero = data.find(b"\0", len(remainder))
@@ -526,8 +494,7 @@ class LinesPart(FilePart[Iterator[LineBlock | None]]):
                     "save the table as text in UTF-8"
                 )
             end = self._cut(data, line, final)
-            if final:  # the last line may have no newline
-                end = len(data)
+            end = len(data) if final else end  # the last line may have no newline
             if not end and len(data) > LONGEST:
                 raise TableError(
                     f"{self.name}, line {line}: is longer than {LONGEST >> 20} MB; is this a table?"

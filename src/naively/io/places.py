@@ -39,12 +39,9 @@ LOOKED_AT, NEARLY = 50, 0.9
 class Place:
     """A file, standard input, or a folder of documents, one per file.
 
-    Attributes
-    ----------
     path : the file, or the folder of the documents; None for standard input.
     label : label of the rows, used if they are documents and there are several places.
     documents : (label, file) of each document; None if the rows are in one file.
-    mail : whether these documents are mails.
     classes : whether the documents are labelled even if this is the only place.
     """
 
@@ -67,25 +64,18 @@ class Place:
 
 
 def listed(
-    path: str | Path | list[Any],
-    format: str | None,
-    kind: str | None = None,
+    path: str | Path | list[Any], format: str | None, kind: str | None = None,
     classes: Collection[str] = (),
-) -> tuple[list[Place], bool]:
+) -> tuple[list[Place], bool]:  # fmt: skip
     """Return (places of a path, in order; whether their documents have labels).
 
-    Parameters
-    ----------
+    Raises TableError if there is nothing to read; FileNotFoundError if there is no such file.
+
     path : a file, a pattern, a folder, "-" for standard input, or a list of these.
     format : one of the values of FORMATS; None to detect it.
     kind : kind of documents, "text" or "mail"; None to detect it.
     classes : known classes of texts. Files in a folder with the name of a class are documents of
         it, unless a file is a table or has the name of a class.
-
-    Raises
-    ------
-    TableError : if there is nothing to read.
-    FileNotFoundError : if there is no such file.
     """
     places = list(_places(path, format, kind if format is None else format, classes))
     labelled = len({place.path for place in places}) > 1 or any(entry.classes for entry in places)
@@ -229,7 +219,10 @@ def _folder(
     if not tables and format in (None, *DOCUMENTS):
         folders = [entry for entry in entries if entry.is_dir() and entry.name[:1] != "."]
         if kind != "text" and {"cur", "new"} <= {entry.name for entry in folders}:
-            return [_maildir(folder)]
+            mails = [file for inner in ("cur", "new") for file in _under(folder / inner)]
+            if not mails:
+                raise TableError(f"{folder}: there is no mail in this Maildir")
+            return [_mails(folder, mails)]
         parts = [entry for entry in folders if PARTITION.fullmatch(entry.name)]
         if kind is None and any(_is_table(file) for entry in parts for file in _under(entry)):
             _refuse_partitions(parts)
@@ -269,13 +262,6 @@ def _under(folder: Path) -> Iterator[Path]:
             yield from _under(entry)
 
 
-def _maildir(folder: Path) -> Place:
-    files = [file for inner in ("cur", "new") for file in _under(folder / inner)]
-    if not files:
-        raise TableError(f"{folder}: there is no mail in this Maildir")
-    return _mails(folder, files)
-
-
 def _mails(folder: Path, files: list[Path]) -> Place:
     """Return the place of mails, one per file; their label is the name of the folder."""
     label = _name(folder)
@@ -288,13 +274,11 @@ def _classes(folder: Path, documents: list[tuple[str, Path]], kind: str | None) 
     Raises TableError if the files are tables, or only some are .eml files.
     """
     files = [file for _, file in documents]
-    if kind is None:
-        table = next(filter(_is_table, files), None)
-        if table is not None:
-            raise TableError(
-                f"{folder}: no table is in this folder itself, but {table} is in one below; "
-                f"name {table.parent}, or name the format text if all files are documents"
-            )
+    if kind is None and (table := next(filter(_is_table, files), None)):
+        raise TableError(
+            f"{folder}: no table is in this folder itself, but {table} is in one below; "
+            f"name {table.parent}, or name the format text if all files are documents"
+        )
     not_eml = [document for document in files if suffix(document) != "eml"]
     if kind is None and not_eml and len(not_eml) < len(files):
         raise TableError(
@@ -315,11 +299,7 @@ def recognise_mails(place: Place) -> str:
     """
     files = [file for _, file in place.documents or ()]
     sample = files[:: len(files) // LOOKED_AT + 1]
-    if (
-        not place.classes
-        or place.mail
-        or not {by_suffix(document) for document in sample} <= {None, "text"}
-    ):
+    if not place.classes or place.mail or not set(map(by_suffix, sample)) <= {None, "text"}:
         return ""
     headers = [mail.headers(_head(document)) for document in sample]
     plain = all(by_suffix(document) is None for document in files)

@@ -7,6 +7,7 @@ import json
 import re
 import warnings
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -71,15 +72,12 @@ def recognised(source: Input, stream: Stream, options: Options) -> str:
         return "parquet"
     if head.startswith(b"ARROW1\0"):
         return "arrow"
-    if head.startswith(b"SQLite format 3"):
+    is_sqlite = head.startswith(b"SQLite format 3")
+    if is_sqlite or head[8:].startswith(b"DUCK"):
+        what, scheme = ("an SQLite", "sqlite") if is_sqlite else ("a DuckDB", "duckdb")
         raise TableError(
-            f"{source.name}: this is an SQLite file; ask it for rows: --database "
-            f'sqlite:{source.name} --sql "select * from TABLE"'
-        )
-    if head[8:].startswith(b"DUCK"):
-        raise TableError(
-            f"{source.name}: this is a DuckDB file; ask it for rows: --database "
-            f'duckdb:{source.name} --sql "select * from TABLE"'
+            f"{source.name}: this is {what} file; ask it for rows: --database "
+            f'{scheme}:{source.name} --sql "select * from TABLE"'
         )
     if head[8:].startswith(MODEL):
         raise TableError(f"{source.name}: this is a model file of naively, where rows are expected")
@@ -112,7 +110,10 @@ def _is_table(stream: Stream, options: Options) -> bool:
     """
     text = stream.peek().removeprefix(BOM).lstrip()
     line = re.split(rb"[\r\n]", text, maxsplit=1)[0]
-    if _is_object(line) or (b"\0" in text and options.kind != "mail"):
+    with suppress(ValueError, RecursionError):
+        if isinstance(json.loads(line), dict):
+            return True
+    if b"\0" in text and options.kind != "mail":
         return True
     delimiter = options.delimiter or sniffed(line, b"\n")
     fields = next(csv.reader([line.decode(errors="replace")], delimiter=delimiter), [])
@@ -127,14 +128,6 @@ def _is_table(stream: Stream, options: Options) -> bool:
     return bool(stream.peek(2).removeprefix(BOM).lstrip().removeprefix(line).strip())
 
 
-def _is_object(line: bytes) -> bool:
-    """Return whether a line is a JSON object."""
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
 # ---- sources -------------------------------------------------------------------------------------
 
 
@@ -143,9 +136,7 @@ def with_types(tables: Sequence[pa.Table]) -> pa.Table:
 
     Columns that remain text keep their spelling and their mark as untyped.
     """
-    untyped = {
-        field.name for table in tables for field in table.schema if is_untyped(field)
-    }  # fmt: skip
+    untyped = {field.name for table in tables for field in table.schema if is_untyped(field)}
     joined = together(tables)
     columns, fields = [], []
     for name in joined.column_names:
@@ -163,11 +154,8 @@ def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
     places, distinct = values.encoded(values.flat(column))
     texts = distinct.to_pylist()
     valid_places = [k for k, text in enumerate(texts) if text.strip() not in MISSING]
-    labels = (
-        typed(np.array([texts[k] for k in valid_places], object))
-        if valid_places
-        else np.empty(0, object)
-    )
+    labels = np.array([texts[k] for k in valid_places], object)
+    labels = typed(labels) if valid_places else labels
     if are_text(labels):
         return column
     values_ = np.zeros(len(texts) + 1, labels.dtype)
@@ -189,9 +177,6 @@ READERS: dict[str, type[FilePart[Any]]] = {
 class Source:
     """A table in files, standard input or a stream, read in batches.
 
-    Attributes
-    ----------
-    names : names of the columns, in order.
     size : total number of bytes; None if unknown, as for standard input.
     texts : names of the columns of documents; empty for an ordinary table.
     kind : kind of the documents, "text" or "mail"; None for an ordinary table.
@@ -244,21 +229,15 @@ class Source:
     def shares(self, most: int, columns: Sequence[str] | None = None) -> list[Source]:
         """Split the files into sources for other processes that can open the files.
 
-        Parameters
-        ----------
+        Raises TableError if a part is not a table in a file that can be opened again.
+
         most : maximum number of sources; each has at least one file.
         columns : the columns to read; None for those of this source.
-
-        Raises
-        ------
-        TableError : if a part is not a table in a file that can be opened again.
         """
         for part in self._parts:
             if not isinstance(part, FilePart) or isinstance(part, DocumentPart):
                 raise TableError(f"{part.name} is not a table in files, which others could read")
-        selected = (
-            replace(self, _parts=list(self._parts)) if columns is None else self.only(columns)
-        )
+        selected = self if columns is None else self.only(columns)
         count = min(most, len(selected._parts))
         return [replace(selected, _parts=selected._parts[k::count]) for k in range(count)]
 
@@ -280,31 +259,22 @@ class Source:
 
 
 def open_source(
-    path: str | Path | list[Any],
-    *,
-    missing: Sequence[str] = MISSING,
-    format: str | None = None,
-    delimiter: str | None = None,
-    columns: Sequence[str] | None = None,
-    document: str | None = None,
-    kind: str | None = None,
-    label: str | None = None,
-    classes: Collection[str] = (),
-    named: bool = False,
-    live: bool = False,
-) -> Source:
+    path: str | Path | list[Any], *, missing: Sequence[str] = MISSING, format: str | None = None,
+    delimiter: str | None = None, columns: Sequence[str] | None = None,
+    document: str | None = None, kind: str | None = None, label: str | None = None,
+    classes: Collection[str] = (), named: bool = False, live: bool = False,
+) -> Source:  # fmt: skip
     """Open a table in one or more files, or documents as a table.
 
     Documents are the lines of a text file (column ``text``), the files in subfolders of a folder
     (``label``, the name of the subfolder, and ``text``), or mails: .eml files, mbox files and
     Maildirs (``from``, ``to``, ``subject``, ``body``). If they come from several places, a first
-    column ``label`` names the place: spam for spam.txt, spam.mbox and spam/1.eml.
+    column ``label`` names the place: spam for spam.txt, spam.mbox and spam/1.eml. Raises TableError
+    if a file is not a table, or its columns differ from those of the first; FileNotFoundError if
+    there is no such file.
 
-    Parameters
-    ----------
     path : a file, "-" for standard input, a pattern such as "data/*.csv", a folder, or a list of
         these. Several files must have the same columns.
-    missing : spellings of a missing value in text.
     format : csv, tsv, jsonl, parquet, arrow, arff, text or mail; by default it is detected from the
         suffix or the content. Text and mail are not detected from the content.
     delimiter : delimiter of fields; by default the most frequent one in the header.
@@ -318,11 +288,6 @@ def open_source(
     named : whether documents in files of their own get a first column ``file``.
     live : whether to read rows of a pipe as they arrive. Else blocks have a fixed size, so that
         held-out rows do not depend on the timing of the pipe.
-
-    Raises
-    ------
-    TableError : if a file is not a table, or its columns differ from those of the first.
-    FileNotFoundError : if there is no such file.
     """
     if format is not None and format.lower() not in FORMATS:
         formats = ", ".join(dict.fromkeys(FORMATS.values()))
@@ -345,7 +310,11 @@ def open_source(
     for place in places:
         part = _part(place, format_, replace(options, label=place.label if is_labelled else None))
         parts.append(part)
-        _check_together(parts[0], part)
+        if (holds := _kind(part)) != (first_holds := _kind(parts[0])):
+            raise TableError(
+                f"{part.name} holds {holds}, but {parts[0].name} {first_holds}; "
+                "files read together must be of one kind"
+            )
         if part is not parts[0] and isinstance(part, JsonLines):
             pass  # JSON objects may have different keys
         elif columns is not None:
@@ -375,18 +344,9 @@ def open_source(
 # ---- several files ---------------------------------------------------------------------------
 
 
-def _check_together(first: Part, part: Part) -> None:
-    if _kind(part) != _kind(first):
-        raise TableError(
-            f"{part.name} holds {_kind(part)}, but {first.name} {_kind(first)}; "
-            "files read together must be of one kind"
-        )
-
-
 def _check_columns(part: Part, columns: Sequence[str]) -> None:
     available = set(part.names)
-    missing = [column for column in columns if column not in available]
-    if missing:
+    if missing := [column for column in columns if column not in available]:
         shown = ", ".join(n if n.isprintable() else repr(n) for n in part.names[:8])
         shown += f", ... ({len(part.names)} in all)" if len(part.names) > 8 else ""
         raise TableError(
@@ -396,13 +356,11 @@ def _check_columns(part: Part, columns: Sequence[str]) -> None:
 
 def _check_same(first: Part, part: Part) -> None:
     part_columns, first_columns = set(part.names), set(first.names)
-    missing = [column for column in first.names if column not in part_columns]
-    additional = [column for column in part.names if column not in first_columns]
-    problems = [
-        f"{message} {first_names(columns)}"
-        for message, columns in (("it does not have", missing), ("only it has", additional))
-        if columns
-    ]
+    problems = []
+    if missing := [column for column in first.names if column not in part_columns]:
+        problems.append(f"it does not have {first_names(missing)}")
+    if additional := [column for column in part.names if column not in first_columns]:
+        problems.append(f"only it has {first_names(additional)}")
     if problems:
         raise TableError(
             f"{part.name}: the columns differ from those of {first.name}: {'; '.join(problems)}; "
@@ -494,9 +452,7 @@ def scan(source: Any, *, format: str | None = None, columns: Sequence[str] | Non
 def streamed(X: Any) -> Source | None:
     """Return a source that reads X in batches if X is a stream; None for rows in memory.
 
-    Raises
-    ------
-    ValueError : if the stream was read before and cannot be read again.
+    Raises ValueError if the stream was read before and cannot be read again.
     """
     if isinstance(X, np.ndarray | list):  # fast path for single rows
         return None

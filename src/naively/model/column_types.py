@@ -47,8 +47,7 @@ from naively.statistics.powers import Powers, PowerStatistics
 from naively.statistics.rows import texts as spelled
 from naively.text.documents import Documents
 
-LOOKED_AT = 10_000
-"""Largest number of distinct values that are checked against the patterns, about."""
+LOOKED_AT = 10_000  # largest number of distinct values that are checked against the patterns, about
 FEWEST, MOST_OF = 3, 0.9
 """Least number, and share, of values of one format for the format to be reported."""
 SPELLED, LONGEST = 3, 16
@@ -90,9 +89,8 @@ def written(levels: Sequence[str]) -> str | None:
     if len(values) < FEWEST:
         return None
     n_allowed = (1 - MOST_OF) * len(values)
-    for content, pattern, forms in (
-        ("numbers", numerals.NUMBER, OF_NUMBERS), ("dates or times", MOMENT, OF_MOMENTS),
-    ):  # fmt: skip
+    formats = ("numbers", numerals.NUMBER, OF_NUMBERS), ("dates or times", MOMENT, OF_MOMENTS)
+    for content, pattern, forms in formats:
         strays = [level for level in values if not (level and pattern.fullmatch(level))]
         if not strays:
             return None
@@ -123,9 +121,7 @@ def _spelled(strays: Sequence[str]) -> str:
     if len(strays) > SPELLED or any(not 0 < len(value) <= LONGEST for value in strays):
         return f"{consequence}see --missing"
     subject = "these are" if strays[1:] else "it is"
-    options = (
-        f"--missing{'=' if value[0] == '-' else ' '}{shlex.quote(value)}" for value in strays
-    )
+    options = (f"--missing{'=' if v[0] == '-' else ' '}{shlex.quote(v)}" for v in strays)
     return f"{consequence}if {subject} missing, {' '.join(options)}"
 
 
@@ -164,8 +160,6 @@ Decided = tuple[AnyFamily | None, Why]
 class Column:
     """The values of a column.
 
-    Attributes
-    ----------
     numbers, texts : the distinct values, or a sample of them.
     numbers_met, texts_met : the total weight of each.
     number_shift, text_shift : 0 if all are stored; else they are a sample of about 1 in 2**shift.
@@ -183,17 +177,11 @@ class Column:
 
 def columns(counted: CandidateStatistics) -> list[Column]:
     """Return the values of each column."""
-    values = [
-        *map(_present_only, counted.levels, counted.weight_of_values, counted.shifts.tolist())
-    ]
+    columns = zip(counted.levels, counted.weight_of_values, counted.shifts.tolist(), strict=True)
+    # without values of weight 0, which remain after `forget`
+    values = [(levels[w != 0], w[w != 0], shift) for levels, w, shift in columns]
     d, tallies = counted.width, counted.tally.tolist()
     return [Column(*values[k], *values[d + k], tallies[k]) for k in range(d)]
-
-
-def _present_only(levels: Levels, weights: Float64, shift: int) -> tuple[Levels, Float64, int]:
-    """Drop values of weight 0, which remain after `forget`."""
-    present = weights != 0
-    return (levels, weights, shift) if present.all() else (levels[present], weights[present], shift)
 
 
 def decide(family: Inferred, column: Column, declared: ColumnType | None = None) -> Decided:
@@ -201,19 +189,13 @@ def decide(family: Inferred, column: Column, declared: ColumnType | None = None)
     tally = column.tally
     if declared == "numeric":
         return _of_numbers(family, column, declared=True)
-    if isinstance(family.alpha, Mapping):  # smoothing by category implies categories
-        return _of_categories(family, column)
-    if tally[TEXTS] == 0 and (len(column.numbers) or not tally[WORDS]):
-        return _of_numbers(family, column)
-    if _are_strays(column):
-        decided = _of_numbers(family, column)
-        if decided[0] is None or decided[0].summary.takes == "numbers":
-            return decided
-    return _of_categories(family, column)
-
-
-def _of_categories(family: Inferred, column: Column) -> Decided:
-    """Treat all values as text, numbers as they are written."""
+    if not isinstance(family.alpha, Mapping):  # smoothing by category implies categories
+        if tally[TEXTS] == 0 and (len(column.numbers) or not tally[WORDS]):
+            return _of_numbers(family, column)
+        if _are_strays(column):
+            decided = _of_numbers(family, column)
+            if decided[0] is None or decided[0].summary.takes == "numbers":
+                return decided
     if column.number_shift:
         return None, Why(f"text and more than {family.summary.limit:,} different numbers")
     return _of_levels(family, column)
@@ -255,8 +237,7 @@ def _of_numbers(family: Inferred, column: Column, declared: bool = False) -> Dec
 
 def _constant(family: Inferred, levels: int) -> Decided:
     """Return a categorical family for a column whose type is still open: at most one value."""
-    constant = Categorical(family.alpha, unseen=family.unseen)
-    return constant, CONSTANT if levels else NO_VALUES
+    return Categorical(family.alpha, unseen=family.unseen), CONSTANT if levels else NO_VALUES
 
 
 def _is_identifier(column: Column) -> bool:
@@ -314,7 +295,7 @@ def _gaussian(column: Column) -> AnyFamily:
 
 def _of_levels(family: Inferred, column: Column) -> Decided:
     tally = column.tally
-    numbers = [] if not len(column.numbers) else spelled(column.numbers).tolist()
+    numbers = spelled(column.numbers).tolist() if len(column.numbers) else []
     categories = {*numbers, *column.texts.tolist()}
     present = tally[NUMBERS] + max(tally[TEXTS], float(column.texts_met.sum()))
     scale = 2.0**column.text_shift
@@ -351,9 +332,11 @@ def _differ(column: Column, present: float) -> bool:
     """
     share = min(1.0, PROSE_ROWS / present)
     expected: Any = 0.0
-    for weights, shift in (
-        (column.numbers_met, column.number_shift), (column.texts_met, column.text_shift),
-    ):  # fmt: skip
+    numbers, texts = (
+        (column.numbers_met, column.number_shift),
+        (column.texts_met, column.text_shift),
+    )
+    for weights, shift in (numbers, texts):
         with np.errstate(divide="ignore"):
             inclusion = -np.expm1(np.maximum(weights, 1.0) * np.log1p(-share))
         expected += 2.0**shift * inclusion.sum()
@@ -363,16 +346,13 @@ def _differ(column: Column, present: float) -> bool:
 # ---- recounting ----------------------------------------------------------------------------------
 
 
-Source = tuple[Counted, Any]
-"""(columns, their statistics)."""
+Source = tuple[Counted, Any]  # (columns, their statistics)
 
 
 def typed(schema: Schema, sums: Statistics, class_weight: ExactArray) -> tuple[Schema, Statistics]:
     """Return the schema with an inferred family for each column, and the statistics of these.
 
-    Raises
-    ------
-    NoColumnError : if all columns are left out.
+    Raises NoColumnError if all columns are left out.
     """
     if schema.open is None:
         return schema, sums
@@ -382,27 +362,27 @@ def typed(schema: Schema, sums: Statistics, class_weight: ExactArray) -> tuple[S
     return decided, decided.statistics(statistics)
 
 
+def candidates_of(schema: Schema, sums: Statistics) -> Any:
+    """Return the statistics of the columns whose type is not declared; there must be some."""
+    parts = zip(schema.parts, schema.parts_of(sums), strict=True)
+    return next(counted for part, counted in parts if part.summary.takes == "values")
+
+
 def with_types(schema: Schema, sums: Statistics) -> Schema:
     """Return the schema with a family for each column, inferred from its values.
 
-    Raises
-    ------
-    NoColumnError : if all columns are left out.
+    Raises NoColumnError if all columns are left out.
     """
     if schema.open is None:
         return schema
-    sources = zip(schema.parts, schema.parts_of(sums), strict=True)
-    candidates = next(item for part, item in sources if part.names == schema.open.names
-                      and part.summary == schema.open.family.summary)  # fmt: skip
     family: Any = schema.open.family
-    inferred: dict[str, tuple[AnyFamily | None, Why]] = {
+    values = zip(schema.open.names, columns(candidates_of(schema, sums)), strict=True)
+    inferred: dict[str, Decided] = {
         name: decide(family.of_column(name), column, schema.types.get(name))
-        for name, column in zip(schema.open.names, columns(candidates), strict=True)
+        for name, column in values
     }
     previous = schema.reasons or {}
-    reasons = {
-        name: inferred[name][1] if name in inferred else why for name, why in previous.items()
-    }
+    reasons = {name: inferred[name][1] if name in inferred else previous[name] for name in previous}
     declared = {name: block for block in schema.declared for name in block.names}
     blocks: list[Block] = []
     for name in reasons:
@@ -418,9 +398,7 @@ def with_types(schema: Schema, sums: Statistics) -> Schema:
 def gathered(part: Counted, sources: Sequence[Source], class_weight: ExactArray) -> Statistics:
     """Return the statistics of some columns, gathered from sources; new columns have no values.
 
-    Raises
-    ------
-    ValueError : if a column was counted in another way, and not all its values are stored.
+    Raises ValueError if a column was counted in another way, and not all its values are stored.
     """
     (classes,) = class_weight.shape
     all_classes, size = np.arange(classes), len(part.names)
@@ -443,11 +421,9 @@ def gathered(part: Counted, sources: Sequence[Source], class_weight: ExactArray)
         if source.summary.takes != "values":
             raise ValueError(f"the column {names[0]!r} was counted in another way")
         _check_complete(part.summary, counted, columns, names)
-        places = np.array([place[name] for name in names])
+        places, all_columns = np.array([place[name] for name in names]), np.arange(len(columns))
         recounted = _recounted(part.summary, counted, columns, class_weight)
-        total.accumulate(
-            recounted.reindex_columns(np.arange(len(columns)), places, size), all_classes
-        )
+        total.accumulate(recounted.reindex_columns(all_columns, places, size), all_classes)
         for name in names:
             absent.pop(name)
     none = np.array([place[name] for name in absent], np.int64)
@@ -456,15 +432,11 @@ def gathered(part: Counted, sources: Sequence[Source], class_weight: ExactArray)
 
 
 def _check_complete(
-    summary: Summary[Any],
-    counted: CandidateStatistics,
-    positions: Sequence[int],
+    summary: Summary[Any], counted: CandidateStatistics, positions: Sequence[int],
     names: Sequence[str],
-) -> None:
+) -> None:  # fmt: skip
     """Raise ValueError, with a remedy, if not all distinct values of a column are stored."""
-    has_texts = (
-        counted.tables["texts"].summed(0).rounded().ravel() != 0
-    )  # zero again after `forget` of all texts
+    has_texts = counted.tables["texts"].summed(0).nonzero()  # not after `forget` of all texts
     for k, name in zip(positions, names, strict=True):
         lacks_texts = counted.shifts[counted.width + k] and has_texts[k]
         texts = lacks_texts and summary.takes != "numbers"
@@ -480,26 +452,21 @@ def _check_complete(
 
 
 def _recounted(
-    summary: Summary[Any],
-    counted: CandidateStatistics,
-    positions: list[int],
+    summary: Summary[Any], counted: CandidateStatistics, positions: list[int],
     class_weight: ExactArray,
-) -> Statistics:
+) -> Statistics:  # fmt: skip
     """Recount some columns, whose distinct values are all stored, with another summary."""
     if summary.takes == "levels" and summary.by_column:
         return _levels(summary, counted, positions)
     if isinstance(summary, Powers):
         return _powers(counted, positions)
-    columns = [_column(summary, counted, k, class_weight) for k in positions]
-    if len(columns) == 1:
-        return columns[0]
+    if len(positions) == 1:
+        return _column(summary, counted, positions[0], class_weight)
     total = summary.empty(len(class_weight.limbs), len(positions))
-    all_classes = np.arange(len(class_weight.limbs))
-    for k, statistics in enumerate(columns):
-        total.accumulate(
-            statistics.reindex_columns(np.zeros(1, np.int64), np.array([k]), len(positions)),
-            all_classes,
-        )
+    first, all_classes = np.zeros(1, np.int64), np.arange(len(class_weight.limbs))
+    for k, position in enumerate(positions):
+        column = _column(summary, counted, position, class_weight)
+        total.accumulate(column.reindex_columns(first, np.array([k]), len(positions)), all_classes)
     return total
 
 
@@ -538,9 +505,8 @@ def _powers(counted: CandidateStatistics, positions: list[int]) -> PowerStatisti
     missing = counted.tables["missing"] + counted.tables["texts"]
     missing = missing.gather(1, np.array(positions, np.int64))
     offsets = counted.offsets
-    cells = np.concatenate(
-        [np.empty(0, np.int64), *(np.arange(offsets[k], offsets[k + 1]) for k in positions)]
-    )
+    places = (np.arange(offsets[k], offsets[k + 1]) for k in positions)
+    cells = np.concatenate([np.empty(0, np.int64), *places])
     values = np.concatenate([np.empty(0), *(counted.levels[k] for k in positions)])
     columns = np.repeat(np.arange(d), [len(counted.levels[k]) for k in positions])
     value, code, weights = weighed_cells(counted.tables["count"].gather(1, cells))
@@ -551,13 +517,11 @@ def _powers(counted: CandidateStatistics, positions: list[int]) -> PowerStatisti
         empty.tables["missing"] = missing
         return empty
     statistics = Powers().summarise(x, batch, SERIAL)
-    tables = {
-        name: ExactArray(
-            statistics.tables[name].limbs.reshape(classes, d, -1), statistics.tables[name].low
-        )
-        for name in ("sum", "square")
-    }
-    return PowerStatistics(tables | {"missing": missing})
+    tables = {"missing": missing}
+    for name in ("sum", "square"):
+        table = statistics.tables[name]
+        tables[name] = ExactArray(table.limbs.reshape(classes, d, -1), table.low)
+    return PowerStatistics(tables)
 
 
 def _column(
@@ -571,9 +535,8 @@ def _column(
         weighed_cells(count.gather(1, slice(*offsets[position : position + 2])))
         for position in positions
     )
-    _, missing_codes, missing_weights = weighed_cells(
-        counted.tables["missing"].gather(1, slice(k, k + 1))
-    )
+    missing = counted.tables["missing"].gather(1, slice(k, k + 1))
+    _, missing_codes, missing_weights = weighed_cells(missing)
     codes = np.concatenate([x_codes, t_codes, missing_codes])
     weights = np.concatenate([x_weights, t_weights, missing_weights])
     numbers, categories = (counted.levels[position] for position in positions)
@@ -586,11 +549,8 @@ def _column(
         rows = np.full((len(codes), 1), np.nan)
         rows[: len(x), 0] = numbers[x]
         if summary.takes == "truths":
-            texts = categories.tolist()
-            truths = np.array(
-                [TRUTHS.index(category) if category in TRUTHS else np.nan for category in texts]
-            )
-            rows[len(x) : len(x) + len(t), 0] = truths[t] if len(t) else truths[:0]
+            truths = [TRUTHS.index(c) if c in TRUTHS else np.nan for c in categories.tolist()]
+            rows[len(x) : len(x) + len(t), 0] = np.array(truths, np.float64)[t]
         rows = within(rows, summary)
     if not len(codes):
         return summary.empty(classes, 1)

@@ -14,16 +14,13 @@ from naively.core.workers import Workers
 from naively.model.posterior import Posterior
 from naively.statistics.base import Data
 
-OPEN = -1
-"""Position of rows that get no label (abstention)."""
+OPEN = -1  # position of rows that get no label (abstention)
 
 
 @dataclass(frozen=True, eq=False)
 class DecisionRule:
     """Decide on labels by probabilities, costs and thresholds.
 
-    Attributes
-    ----------
     costs : (C, C) cost of each predicted class (column) for each actual class (row); None if all
         errors cost the same.
     unsure : abstention threshold: least P(c | x) of the most probable class for a row to get a
@@ -40,27 +37,16 @@ class DecisionRule:
     def of(cls, costs: Any, unsure: Any, classes: Labels) -> Self:
         """Return the rule for costs and an abstention threshold: see `cost_matrix`.
 
-        Raises
-        ------
-        ValueError : saying what is wrong with the costs, or with `unsure`.
+        Raises ValueError if the costs or `unsure` are invalid.
         """
-        if unsure is not None and not (
-            isinstance(unsure, int | float | np.floating) and 0 < unsure <= 1
-        ):
-            raise ValueError(f"unsure is a probability, above 0 and at most 1, not {unsure!r}")
-        return cls(
-            None if costs is None else cost_matrix(costs, classes),
-            None if unsure is None else float(unsure),
-        )
+        if unsure is not None:
+            if not isinstance(unsure, int | float | np.floating) or not 0 < unsure <= 1:
+                raise ValueError(f"unsure is a probability, above 0 and at most 1, not {unsure!r}")
+            unsure = float(unsure)
+        return cls(None if costs is None else cost_matrix(costs, classes), unsure)
 
     def codes(self, proba: Float64, likeliest: Int64) -> Int64:
-        """Return the position of each row's class, or `OPEN`.
-
-        Parameters
-        ----------
-        proba : (n, C) P(c | x).
-        likeliest : (n,) positions of the most probable classes.
-        """
+        """Return the position of each row's class, or `OPEN`."""
         codes = likeliest if self.costs is None else expected_costs(proba, self.costs).argmin(1)
         if self.threshold is not None:
             positive, least = self.threshold
@@ -111,15 +97,10 @@ def positive_class(class_weight: Float64) -> int | None:
 def likeliest(
     posterior: Posterior, X: Data, most: int, workers: Workers | None = None
 ) -> tuple[Int64, Float64]:
-    """Return the `most` most probable classes of each row, in decreasing order; ties by position.
+    """Return (positions, P(c | x)) of the most probable classes of each row, (n, k) both.
 
-    Returns
-    -------
-    (their positions, their P(c | x)), (n, k) both, with k the number of classes if they are fewer.
-
-    Raises
-    ------
-    ValueError : if `most` is not a positive integer.
+    They are in decreasing order, ties by position; k is `most`, or the number of classes if that is
+    less. Raises ValueError if `most` is not a positive integer.
     """
     if not isinstance(most, int | np.integer) or isinstance(most, bool) or most < 1:
         raise ValueError(f"the number of classes must be 1 or more, not {most!r}")
@@ -145,21 +126,16 @@ def expected_costs(proba: Float64, costs: Float64) -> Float64:
 def cost_matrix(costs: Any, classes: Labels) -> Float64:
     """Return costs as a matrix, (C, C): actual classes as rows, predicted ones as columns.
 
-    Parameters
-    ----------
+    Raises ValueError if the costs are invalid.
+
     costs : (C, C) numbers in the order of the classes; or a dict {(true, predicted): cost}, where
         omitted pairs cost 0.
-    classes : (C,) labels.
-
-    Raises
-    ------
-    ValueError : saying what is wrong with the costs.
     """
     labels = classes.tolist()
     if isinstance(costs, Mapping):
         matrix = np.zeros((len(labels), len(labels)))
         for pair, cost in costs.items():
-            if not (isinstance(pair, tuple) and len(pair) == 2):
+            if not isinstance(pair, tuple) or len(pair) != 2:
                 raise ValueError(
                     f"costs are of pairs (actual class, predicted class), not {pair!r}"
                 )

@@ -31,7 +31,7 @@ from naively.core.labels import Coded, Labels, encode_labels, merge_labels, narr
 from naively.core.markup import counted
 from naively.core.workers import SERIAL, Workers
 from naively.families.base import AnyFamily, FeatureError, Parameters
-from naively.model.column_types import gathered, typed
+from naively.model.column_types import candidates_of, gathered, typed
 from naively.model.posterior import Posterior, naming
 from naively.model.prior import Prior
 from naively.model.schema import Schema
@@ -46,17 +46,13 @@ from naively.statistics.base import (
 )
 from naively.statistics.powers import class_weights
 
-GROWTH = 0.1
-"""Relative growth of the total weight at which the structure is selected again."""
+GROWTH = 0.1  # relative growth of the total weight at which the structure is selected again
 
 
 @dataclass(frozen=True)
 class Structure:
     """The structure of a model, and the data that it was selected on.
 
-    Attributes
-    ----------
-    chosen : what `Parameters.structure` returned.
     weight : total weight of the rows it was selected on.
     classes, names : the classes and columns of these rows.
     """
@@ -112,16 +108,11 @@ class Model:
     lock protects the statistics while they change and while parameters are estimated from them. A
     `Posterior` needs no lock, since nothing that it refers to changes.
 
-    Attributes
-    ----------
     counted, prior : the columns with the summaries that are counted over them; the class prior.
-    classes : (C,) class labels, sorted.
     class_weight : ExactArray (C,), total weight of the rows of each class.
-    sums : Statistics, the sufficient statistics.
     declared : labels that were declared before any of their rows was seen, sorted.
     rows, unlabelled : int, number of training rows, and of rows skipped because they have no label.
     unread : values that could not be read, by column.
-    target : name of the label column, if there is one.
     skipped : how a missing label was spelled in a skipped row; empty if none was.
     untyped : whether the labels are text of a file that may stand for numbers: see
         `naively.tables.targets`.
@@ -189,15 +180,10 @@ class Model:
         """Return the text values found in columns that are numeric in a schema, by column."""
         if self.counted.open is None:
             return {}
-        sources = zip(self.counted.parts, self.counted_parts, strict=True)
-        candidates = next(
-            statistics for part, statistics in sources if part.summary.takes == "values"
-        )
+        texts = zip(self.counted.open.names, self.candidates.first_texts, strict=True)
         return {
             name: Invalid(count, example)
-            for name, (count, example) in zip(
-                self.counted.open.names, candidates.first_texts, strict=True
-            )
+            for name, (count, example) in texts
             if count
             and name in schema.family_of
             and schema.family_of[name].summary.takes == "numbers"
@@ -229,6 +215,11 @@ class Model:
         return self.counted.parts_of(self.sums)
 
     @property
+    def candidates(self) -> Any:
+        """The statistics of the columns whose type is not declared; there must be some."""
+        return candidates_of(self.counted, self.sums)
+
+    @property
     def parts(self) -> list[Any]:
         """The statistics of each part of `schema`."""
         return self.schema.parts_of(self.statistics)
@@ -251,11 +242,8 @@ class Model:
     ) -> Model:  # fmt: skip
         """Return a model of the same kind, trained on these rows alone, without rows of weight 0.
 
-        `y` holds one label per row, or is what `encode_labels` returns.
-
-        Raises
-        ------
-        ValueError : names the row and the column of a value that is invalid for the family.
+        `y` holds one label per row, or is what `encode_labels` returns. Raises ValueError, which
+        names the row and the column of a value that is invalid for the family.
         """
         rows = None
         if weights is not None and not weights.all() and not isinstance(y, tuple):
@@ -306,9 +294,8 @@ class Model:
     def forget(self, other: Model) -> None:
         """Subtract the statistics of another model in place; drop classes left without rows.
 
-        Raises
-        ------
-        ValueError : if the sums show that self was not trained on these rows; self is unchanged.
+        Raises ValueError if the sums show that self was not trained on these rows; self is
+        unchanged.
         """
         with self.lock:
             other = self._alike(other)
@@ -328,25 +315,17 @@ class Model:
         """Return another model under this schema; ValueError if it was not a part of this one."""
         if self.counted.open is None or other.counted.open is None:
             return other
-        for own_columns, other_columns in zip(
-            self.counted.summed, other.counted.summed, strict=True
-        ):
-            if not other_columns <= own_columns:
-                raise NeverLearnedError(NOT_LEARNED)
+        summed = zip(self.counted.summed, other.counted.summed, strict=True)
+        if not all(other_columns <= own_columns for own_columns, other_columns in summed):
+            raise NeverLearnedError(NOT_LEARNED)
         return other.under(self.counted)
 
     def under(self, schema: Schema) -> Model:
         """Return the model under another schema of these columns; new columns have no values.
 
-        Raises
-        ------
-        ValueError : if a column was counted in another way, and not all its values are stored.
+        Raises ValueError if a column was counted in another way, and not all its values are stored.
         """
-        if [summary_part.names for summary_part in schema.parts] == [
-            summary_part.names for summary_part in self.counted.parts
-        ] and [summary_part.summary for summary_part in schema.parts] == [
-            summary_part.summary for summary_part in self.counted.parts
-        ]:
+        if schema.parts == self.counted.parts:
             return replace(self, counted=schema, sums=self._laid_out(schema))
         sources = list(zip(self.counted.parts, self.counted_parts, strict=True))
         statistics = [gathered(part, sources, self.class_weight) for part in schema.parts]
@@ -376,9 +355,8 @@ class Model:
         """Return a copy minus another model, with all classes, without checks."""
         places = np.searchsorted(self.classes, other.classes)
         remaining = self.copy()
-        remaining.class_weight = remaining.class_weight.accumulate(
-            other.class_weight, rows=places, sign=-1
-        )
+        weight = remaining.class_weight.accumulate(other.class_weight, rows=places, sign=-1)
+        remaining.class_weight = weight
         remaining.sums.accumulate(other._laid_out(self.counted), places, sign=-1)
         return remaining
 
@@ -476,9 +454,8 @@ class Model:
         references = []
         if self._estimate is not None:
             parameters = self._estimate.parameters
-            references = [
-                ref(item) for item in (parameters, *self._estimate.schema.parts_of(parameters))
-            ]
+            parts = self._estimate.schema.parts_of(parameters)
+            references = [ref(item) for item in (parameters, *parts)]
             del parameters
         self._estimate = self._structure = self._typed = None
         if self._lent or any(item() is not None for item in references):
@@ -498,13 +475,8 @@ class Model:
         """Drop the parameters, but store the part that is costly to estimate again."""
         with self.lock:
             self._lent = True  # copy the sums before a change: the pickle refers to them
-            return {
-                **vars(self),
-                "_estimate": None,
-                "_typed": None,
-                "lock": None,
-                "kept": self.kept(),
-            }
+            dropped = {"_estimate": None, "_typed": None, "lock": None}
+            return {**vars(self), **dropped, "kept": self.kept()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, lock=RLock())
@@ -568,9 +540,8 @@ class Model:
         family = self._within
         if self._structure is not None:
             with suppress(ValueError):  # the structure may not fit: new groups of terms
-                return family.counted_for(
-                    self._structure.chosen, self.statistics, self.class_weight
-                )
+                chosen = self._structure.chosen
+                return family.counted_for(chosen, self.statistics, self.class_weight)
             self._structure = None
         return family.estimate_on(self.statistics, self.class_weight, workers)
 
@@ -581,8 +552,6 @@ class Model:
     def restore(self, kept: Arrays, weight: float | None = None) -> None:
         """Restore the estimate from its stored part; ValueError if it does not fit these sums.
 
-        Parameters
-        ----------
         weight : total weight of the rows its structure was selected on; None for all.
         """
         if not kept:

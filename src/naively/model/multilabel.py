@@ -27,10 +27,8 @@ from naively.rendering import Count
 from naively.statistics.base import FORGOTTEN, Arrays, Batch, Data, Statistics, two_classes
 from naively.statistics.powers import class_weights
 
-ALL_TEXT = ""
-"""The class of all rows if labels are text: empty text is no label, and sorts first."""
-ALL_NUMBERS = np.iinfo(np.int64).min
-"""The class of all rows if labels are whole numbers."""
+ALL_TEXT = ""  # the class of all rows if labels are text: empty text is no label, and sorts first
+ALL_NUMBERS = np.iinfo(np.int64).min  # the class of all rows if labels are whole numbers
 
 
 def all_rows(labels: Labels) -> Labels:
@@ -140,9 +138,8 @@ class Multilabel(Model):
         label_posterior: Posterior = posterior.of(label)
         code = 1 + self.labels.tolist().index(label)
         weight, statistics = two_classes(self.class_weight, code), self.statistics.against(code)
-        model = Model(
-            self.schema, self.prior, label_posterior.classes, weight, statistics, rows=self.rows
-        )
+        names = label_posterior.classes
+        model = Model(self.schema, self.prior, names, weight, statistics, rows=self.rows)
         model._estimate = label_posterior
         return model
 
@@ -211,9 +208,6 @@ def _named_as(other: Model, classes: Labels) -> Model:
 class LabelsPosterior(Posterior):
     """P(l | x) of each label, estimated from the training rows at one moment.
 
-    Attributes
-    ----------
-    classes : (L,) labels, sorted.
     class_prior : (L,) π_l, which do not sum to 1.
     log_prior : (L,) log π_l / (1 - π_l).
     """

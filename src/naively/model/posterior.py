@@ -80,12 +80,6 @@ class Posterior:
 
     Immutable, and therefore safe to use on any thread while the model is trained on.
 
-    Attributes
-    ----------
-    schema : Schema
-    classes : (C,) labels, sorted.
-    parameters : Parameters of its families.
-    class_prior : (C,) π_c.
     log_prior : (C,) log π_c; -inf for a class without rows.
     remarks : collects remarks about the rows; None to collect none. See `remarking`.
     """
@@ -138,13 +132,9 @@ class Posterior:
         return out
 
     def _in_chunks(
-        self,
-        X: Data,
-        out: Any,
-        finish: Callable[[Float64, Any], int | None],
-        workers: Workers | None,
-        margin: float = np.inf,
-    ) -> Any:
+        self, X: Data, out: Any, finish: Callable[[Float64, Any], int | None],
+        workers: Workers | None, margin: float = np.inf,
+    ) -> Any:  # fmt: skip
         """Call finish(joint, out[rows]) for chunks of rows, on the workers; return `out`.
 
         `finish` returns the number of rows that have probability 0 in every class, or None.
@@ -233,12 +223,9 @@ class Posterior:
     def score_samples(self, X: Data, workers: Workers | None = None) -> Float64:
         """Return log p(x_i), (n,), in nats: the log density or log probability of the row.
 
-        Raises
-        ------
-        ValueError : if the family's scores are no density.
+        Raises ValueError if the family's scores are no density.
         """
         self._refuse_no_density()
-        out = np.empty(X.shape[0])
 
         def finish(joint: Float64, out: Float64) -> None:
             top = joint.max(axis=0)
@@ -246,14 +233,12 @@ class Posterior:
                 total = top + np.log(over_classes(np.exp(joint - top)))
             out[:] = np.where(np.isneginf(top), top, total)
 
-        return self._with_base(X, self._in_chunks(X, out, finish, workers))
+        return self._with_base(X, self._in_chunks(X, np.empty(X.shape[0]), finish, workers))
 
     def log_likelihood(self, X: Data, workers: Workers | None = None) -> Float64:
         """Return log p(x_i | c), (n, C), in nats, including the terms in x alone.
 
-        Raises
-        ------
-        ValueError : if the family's scores are no density.
+        Raises ValueError if the family's scores are no density.
         """
         self._refuse_no_density()
         without_prior = replace(self, log_prior=np.zeros_like(self.log_prior))
@@ -320,18 +305,14 @@ class Posterior:
         """Return the contribution of each block of `together`, (n, C, K)."""
         contributions = []
         for (block, part), rows in zip(self.blocks, self.schema.rows_of(X), strict=True):
-            by_block = part.by_block(rows)
-            contributions.append(
-                by_block.sum(axis=2, keepdims=True) if block.family.in_turn else by_block
-            )
+            by_block, in_turn = part.by_block(rows), block.family.in_turn
+            contributions.append(by_block.sum(axis=2, keepdims=True) if in_turn else by_block)
         return np.concatenate(contributions, axis=2)
 
     def linear(self) -> tuple[Float64, Float64]:
         """Return (w, b), (C, d) and (C,): log P(c | x) = w_c . x + b_c up to a term in x alone.
 
-        Raises
-        ------
-        ValueError : if the model is not linear in x, with the reason.
+        Raises ValueError if the model is not linear in x, with the reason.
         """
         weight, bias = self.parameters.linear()
         return weight, bias + self.log_prior
@@ -347,24 +328,15 @@ class Posterior:
     # ---- the story ---------------------------------------------------------------------------
 
     def sample(
-        self,
-        n: int,
-        generator: np.random.Generator,
-        label: Label | None = None,
+        self, n: int, generator: np.random.Generator, label: Label | None = None,
         length: int | None = None,
-    ) -> tuple[Any, Labels]:
+    ) -> tuple[Any, Labels]:  # fmt: skip
         """Draw N rows and their labels from the model: a class from the prior, then its row.
 
-        Parameters
-        ----------
-        n : int
-        generator : source of random numbers.
+        Raises ValueError if the label is not a class, or if rows of the family have no length.
+
         label : class of all rows; None to draw each from the prior.
         length : number of events (such as words) in each row; None for 100.
-
-        Raises
-        ------
-        ValueError : if the label is not a class, or if rows of the family have no length.
         """
         if length is not None:
             self._check_length(length)

@@ -29,20 +29,15 @@ ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
 class Prior:
     """The class prior π_c.
 
-    Parameters
-    ----------
-    given : "empirical", "uniform", probabilities or dict
-        Probabilities in the order of the classes, or by class. A dict may omit one class, which
-        gets the remaining probability.
-    smoothing : float, sequence or dict
-        Virtual examples of each class, (n_c + l_c) / (n + Σ l_c): one number for all classes, or
-        one each, in the order of the classes or by class; 0 for classes that a dict omits. The
-        m Q(Y) of lecture 2; for the empirical prior only.
-    class_weight : None, "balanced" or dict
-        Weights v_c of the rows of each class in the empirical prior, (v_c n_c + l_c) / Σ, by class;
-        1 for classes that a dict omits. "balanced" is n / (C n_c), as in scikit-learn. Class
-        weights change nothing else in a generative model: P(x | c) is estimated from the rows of
-        class c alone.
+    given : "empirical", "uniform", or probabilities in the order of the classes or by class. A dict
+        may omit one class, which gets the remaining probability.
+    smoothing : virtual examples of each class, (n_c + l_c) / (n + Σ l_c): one number for all
+        classes, or one each, in the order of the classes or by class; 0 for classes that a dict
+        omits. The m Q(Y) of lecture 2; for the empirical prior only.
+    class_weight : weights v_c of the rows of each class in the empirical prior,
+        (v_c n_c + l_c) / Σ, by class; 1 for classes that a dict omits. "balanced" is n / (C n_c),
+        as in scikit-learn. Class weights change nothing else in a generative model: P(x | c) is
+        estimated from the rows of class c alone.
     """
 
     given: PriorLike = "empirical"
@@ -76,23 +71,16 @@ class Prior:
             raise ValueError(
                 f'class_weight must be "balanced", a dict or None, not {class_weight!r}'
             )
-        if not self.is_empirical:
+        if not isinstance(self.given, str) or self.given != "empirical":
             raise ValueError(
                 "class_weight changes the empirical prior, and another prior is given: leave out "
                 "one of them"
             )
 
-    @property
-    def is_empirical(self) -> bool:
-        """Whether the prior is estimated from class frequencies."""
-        return isinstance(self.given, str) and self.given == "empirical"
-
     def estimate(self, class_weight: ExactArray, classes: Labels) -> Float64:
         """Return π_c, (C,), summing to 1.
 
-        Raises
-        ------
-        ValueError : if the given numbers do not match these classes.
+        Raises ValueError if the given numbers do not match these classes.
         """
         size = len(classes)
         if not isinstance(self.given, str):
@@ -132,14 +120,9 @@ class Prior:
     def restricted(self, classes: Labels, positions: Int64) -> Prior:
         """Return the prior restricted to some classes, renormalised.
 
-        Parameters
-        ----------
-        classes : (C,) the labels that the given numbers refer to.
-        positions : positions of the remaining classes.
+        Raises ValueError if all of these have probability 0.
 
-        Raises
-        ------
-        ValueError : if all of these have probability 0.
+        classes : (C,) the labels that the given numbers refer to.
         """
         if not isinstance(self.given, str):
             values = self.estimate(ExactArray.zeros((len(classes),)), classes)[positions]
@@ -169,9 +152,8 @@ class Prior:
         """Raise ValueError for unnamed classes, except for one that gets the rest."""
         if not isinstance(self.given, Mapping):
             return
-        unnamed = [
-            label for label in classes.tolist() if label not in by_label(self.given, classes)
-        ]
+        given = by_label(self.given, classes)
+        unnamed = [label for label in classes.tolist() if label not in given]
         remaining = 1.0 - math.fsum(self.given.values())
         if len(unnamed) > 1 or (unnamed and remaining <= _CLOSE):
             missing = ", ".join(map(repr, unnamed))
@@ -228,16 +210,10 @@ def adapted(log_odds: Float64, prior: Float64) -> Float64:
     Expectation maximisation after Saerens, Latinne & Decaestecker (2002), "Adjusting the outputs of
     a classifier to new a priori probabilities". A round multiplies π_c by the mean over the rows of
     P(c | x) / π_c. As log is concave, Σ_i log p(x_i) / n can rise by at most the largest of these
-    means minus 1, which is the stopping criterion.
+    means minus 1, which is the stopping criterion. Raises ValueError if there are no rows.
 
-    Parameters
-    ----------
     log_odds : (n, C) log (P(c | x) / π_c).
     prior : (C,) initial π_c; a class of probability 0 keeps it.
-
-    Raises
-    ------
-    ValueError : if there are no rows.
     """
     if not len(log_odds):
         raise ValueError("there are no rows to adapt the prior to")

@@ -35,9 +35,6 @@ ColumnType = Literal["categorical", "numeric"]
 class Why:
     """Why a column has its family, or is left out.
 
-    Attributes
-    ----------
-    text : the reason as printed.
     kind : the reason for programs; "rule" if none of them needs it.
     """
 
@@ -83,13 +80,7 @@ class ColumnNumbers(Sequence[str]):
 
 @dataclass(frozen=True)
 class Block:
-    """Columns that share one family.
-
-    Attributes
-    ----------
-    family : Family
-    names : of the columns.
-    """
+    """Columns that share one family."""
 
     family: AnyFamily
     names: Sequence[str]
@@ -104,13 +95,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Counted:
-    """Columns that share one summary.
-
-    Attributes
-    ----------
-    summary : Summary
-    names : of the columns.
-    """
+    """Columns that share one summary."""
 
     summary: Any
     names: Sequence[str]
@@ -120,11 +105,8 @@ class Counted:
 class Schema:
     """The columns of a model.
 
-    Attributes
-    ----------
     blocks : tuple of Block. A column may be in several.
     reasons : the `Why` of each column, in the order of the table; None for an array.
-    missing : spellings of a missing value in text.
     types : column types that the source or the user declared, sorted by name.
     """
 
@@ -326,9 +308,8 @@ class Schema:
         blocks = [self.open, *self.declared]
         if numeric_columns := tuple(name for name in self.open.names if name in numeric_names):
             blocks.append(Block(family.of_numbers, numeric_columns))
-        blocks += [
-            Block(family.of_texts(name), (name,)) for name in self.open.names if name in text_names
-        ]
+        texts = [name for name in self.open.names if name in text_names]
+        blocks += [Block(family.of_texts(name), (name,)) for name in texts]
         if [block.names for block in blocks] == [block.names for block in self.blocks]:
             return self
         return replace(self, blocks=tuple(blocks))
@@ -369,21 +350,15 @@ class Schema:
             return self
         family: Any = self.open.family
         open_names = tuple(name for name in self.open.names if name not in categorical)
-        families = {
-            name: declared_categorical(family, name)
-            for name in self.open.names
-            if name in categorical
-        }
-        declared = [
-            *self.declared,
-            *(Block(declared_family, (name,)) for name, (declared_family, _) in families.items()),
-        ]
+        declared, reasons = [*self.declared], dict(self.reasons or {})
+        for name in self.open.names:
+            if name in categorical:
+                declared_family, reasons[name] = declared_categorical(family, name)
+                declared.append(Block(declared_family, (name,)))
         blocks = [Block(family, open_names)] if open_names else []
-        reasons = (self.reasons or {}) | {name: why for name, (_, why) in families.items()}
-        summed = self.summed
         blocks += together(declared, family.numeric)
         settled = replace(self, blocks=tuple(blocks), reasons=reasons)
-        return settled.counting(*(names - categorical for names in summed))
+        return settled.counting(*(names - categorical for names in self.summed))
 
     def refuse_unlike(self, other: Schema) -> None:
         """Raise ValueError, with the reason, unless both count the same over the same columns."""
@@ -400,15 +375,13 @@ class Schema:
                 f"cannot combine a model of {len(self.names)} features with one of "
                 f"{len(other.names)}"
             )
-        names = self.feature_names, other.feature_names
-        if None not in names and list(names[0]) != list(names[1]):  # type: ignore[arg-type]
-            raise ValueError(f"cannot combine models of different features: {names[0]}, {names[1]}")
+        names, other_names = self.feature_names, other.feature_names
+        if names is not None and other_names is not None and [*names] != [*other_names]:
+            raise ValueError(f"cannot combine models of different features: {names}, {other_names}")
         if max(len(self.parts), len(other.parts)) == 1:
             return
-        own_columns, other_columns = (
-            [tuple(part.names) for part in schema.parts] for schema in (self, other)
-        )
-        if own_columns != other_columns:
+        columns = ([tuple(part.names) for part in schema.parts] for schema in (self, other))
+        if next(columns) != next(columns):
             raise ValueError("cannot combine models whose blocks of columns differ")
 
     def _reader(self, part: Counted) -> AnyFamily:
@@ -431,15 +404,10 @@ class Schema:
     def of_classes(self, classes: Int64, n_classes: int) -> Schema:
         """Restrict the smoothing of the families to some of `n_classes` classes."""
         families = [block.family.of_classes(classes, n_classes) for block in self.blocks]
-        if all(
-            restricted is block.family
-            for restricted, block in zip(families, self.blocks, strict=True)
-        ):
+        pairs = list(zip(self.blocks, families, strict=True))
+        if all(family is block.family for block, family in pairs):
             return self
-        blocks = zip(self.blocks, families, strict=True)
-        return replace(
-            self, blocks=tuple(replace(block, family=family) for block, family in blocks)
-        )
+        return replace(self, blocks=tuple(replace(b, family=family) for b, family in pairs))
 
     @property
     def varying(self) -> Schema:
@@ -462,9 +430,8 @@ def declared_categorical(family: Any, name: str) -> tuple[AnyFamily, Why]:
 
     `family` is the `Inferred` family of the other columns.
     """
-    return family.categorical(name), Why(
-        "declared categorical", "rule" if family.levels is None else "levels"
-    )
+    kind: WhyKind = "rule" if family.levels is None else "levels"
+    return family.categorical(name), Why("declared categorical", kind)
 
 
 def together(blocks: Iterable[Block], numeric: AnyFamily | None = None) -> tuple[Block, ...]:

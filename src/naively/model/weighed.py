@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from naively.core.exact import Float64, Int64
+from naively.core.exact import Float64
 from naively.core.workers import Workers
 from naively.families.base import Events, Parameters
-from naively.families.discrete.multinomial import MultinomialParameters, SharedEvents
+from naively.families.discrete.multinomial import SharedEvents
 from naively.families.linear import Terms
 from naively.families.text.parameters import Estimated, TextParameters
 from naively.model.model import Model
@@ -19,12 +19,7 @@ from naively.model.posterior import Posterior
 
 
 class Weights(SharedEvents):
-    """The weight of each term in the score of each class, and its counts.
-
-    Attributes
-    ----------
-    slopes : (C, V)
-    """
+    """The weight of each term in the score of each class, and its counts."""
 
     weighted = True
 
@@ -37,10 +32,6 @@ class Weights(SharedEvents):
         """Return the weights of some terms."""
         return Terms(self.slopes[:, columns])
 
-    def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
-        """Draw rows from the multinomial model of the same counts."""
-        return MultinomialParameters(self.counts, self.alpha).sample(codes, generator)
-
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
         """Return the terms as events, with the weights as their evidence."""
         term_events = super().events(names, features)
@@ -51,8 +42,6 @@ class Weights(SharedEvents):
 class Weighed(Model):
     """Counts of documents, scored by the weights of `naively.NBSVM`.
 
-    Attributes
-    ----------
     slopes : (C, V) nats that a term adds to the score of each class.
     bias : (C,) nats, in place of the log prior.
     """
@@ -64,16 +53,11 @@ class Weighed(Model):
     def of(cls, counts: Model, coef: Float64, intercept: Float64, scale: float) -> Self:
         """Return the model of a decision function coef · x + intercept, scaled to nats.
 
-        Parameters
-        ----------
-        counts : Model of documents.
+        Raises ValueError if the shapes do not match, or the scale is not positive.
+
         coef : (1, V) for two classes, of the second against the first; else (C, V).
         intercept : (1,) or (C,)
         scale : log-odds, in nats, per unit of the decision function.
-
-        Raises
-        ------
-        ValueError : if the shapes do not match, or the scale is not positive.
         """
         parameters: Any = counts.posterior().parameters
         classes, terms = parameters.total.shape
@@ -94,11 +78,9 @@ class Weighed(Model):
         """As the base class."""
         posterior = super().estimated(workers, parameters)
         text_parameters: Any = posterior.parameters
-        inner = Weights(self.slopes, text_parameters)
-        weighed = TextParameters(
-            text_parameters.summary,
-            Estimated(
-                inner, text_parameters.vocabulary, text_parameters.total, text_parameters.alpha
-            ),
-        )
+        estimated = Estimated(
+            Weights(self.slopes, text_parameters), text_parameters.vocabulary,
+            text_parameters.total, text_parameters.alpha,
+        )  # fmt: skip
+        weighed = TextParameters(text_parameters.summary, estimated)
         return replace(posterior, parameters=weighed, log_prior=self.bias)

@@ -49,8 +49,7 @@ REASONS = pa.list_(pa.struct([
     ("feature", pa.string()), ("term", pa.string()), ("value", pa.string()),
     ("log_odds", pa.float64()),
 ]))  # fmt: skip
-MOST = 30
-"""Maximum number of contributions in an explanation, those with the largest log-odds."""
+MOST = 30  # maximum number of contributions in an explanation, those with the largest log-odds
 
 
 def content_of(estimator: NaiveBayesClassifier) -> bytes:
@@ -69,17 +68,13 @@ def estimator_of(content: bytes) -> Any:
 def label_type(labels: Labels) -> Any:
     """Return the Spark type of predictions: string, boolean, or double for all numbers.
 
-    Raises
-    ------
-    ValueError : if a double cannot represent a label exactly.
+    Raises ValueError if a double cannot represent a label exactly.
     """
     if are_text(labels):
         return types.StringType()
     if labels.dtype.kind == "b":
         return types.BooleanType()
-    if [int(label) for label in labels.tolist()] != [
-        int(float(label)) for label in labels.tolist()
-    ]:
+    if any(int(label) != int(float(label)) for label in labels.tolist()):
         raise ValueError(
             f"labels such as {labels.max()} are not exact as a double, which predictions are in "
             "Spark: use them as text"
@@ -91,10 +86,6 @@ def label_type(labels: Labels) -> Any:
 class Answering:
     """Function that adds predictions and the like to the batches of a partition, on an executor.
 
-    Attributes
-    ----------
-    content : the fitted estimator as bytes.
-    columns : its features.
     prediction, probability, explanation : names of the new columns, or None.
     """
 
@@ -179,94 +170,41 @@ def _reasons(explanation: Explanation) -> pa.Array:
 PARAMS = ("target", "features", "weight", "prediction", "probability", "explanation")
 
 
-class ClassifierWriter(MLWriter):  # type: ignore[misc]
-    """Writer of a `Classifier`, which is not fitted: its parameters."""
+class StageWriter(MLWriter):  # type: ignore[misc]
+    """Writer of a `Classifier` or `ClassifierModel`: its parameters, and what it `_writes`."""
 
     def __init__(self, instance: Any) -> None:
         super().__init__()
         self.instance = instance
 
     def saveImpl(self, path: str) -> None:
-        """Write the parameters to a folder; ValueError if one cannot be saved."""
-        classifier = self.instance
-        if classifier.like is not None:
-            raise ValueError("a Classifier with `like` cannot be saved: save the fitted model")
-        model = classifier.inner()
-        arrays: dict[str, Any] = {}
-        parameters = encoding.encode(model.get_params(deep=False), arrays)
-        if arrays:
-            raise ValueError("arrays among the parameters of the model cannot be saved: pass lists")
-        _write_metadata(self, path, {"estimator": type(model).__name__, "params": parameters})
+        """Write the stage to a folder; ValueError if a parameter cannot be saved."""
+        stage, session = self.instance, self.sparkSession
+        param_map = stage.extractParamMap().items()
+        params = {param.name: value for param, value in param_map if param.name in PARAMS}
+        extra, table = stage._writes()
+        DefaultParamsWriter.saveMetadata(stage, path, session, {"naively": extra}, params)
+        if table is not None:
+            session.createDataFrame(table).write.parquet(f"{path}/model")
 
 
-class ClassifierReader(MLReader):  # type: ignore[misc]
-    """Reader of a `Classifier`."""
+class StageReader(MLReader):  # type: ignore[misc]
+    """Reader of a `Classifier` or `ClassifierModel`, which `_reads` what its writer wrote."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
         self.kind = kind
 
     def load(self, path: str) -> Any:
-        """Load the classifier from a folder."""
-        metadata, stage_params, uid = _read_metadata(self, path)
-        if metadata["estimator"] not in ("AutoBayes", "NaiveBayes", "TextNB"):
-            raise ValueError(f"{path} holds a classifier of an unknown kind")
-        params = encoding.decode(metadata["params"], {})
-        classifier = self.kind(getattr(naively, metadata["estimator"])(**params), **stage_params)
-        classifier._resetUid(uid)
-        return classifier
-
-
-class ModelWriter(MLWriter):  # type: ignore[misc]
-    """Writer of a `ClassifierModel`: its columns, and the model with its exact statistics."""
-
-    def __init__(self, instance: Any) -> None:
-        super().__init__()
-        self.instance = instance
-
-    def saveImpl(self, path: str) -> None:
-        """Write the model to a folder."""
-        model = self.instance
-        table = pa.Table.from_batches(list(pieces(0, content_of(model.model_))))
-        columns = {"names": list(model.columns.names), "vectors": model.columns.vectors}
-        _write_metadata(self, path, columns)
-        self.sparkSession.createDataFrame(table).write.parquet(f"{path}/model")
-
-
-class ModelReader(MLReader):  # type: ignore[misc]
-    """Reader of a `ClassifierModel`."""
-
-    def __init__(self, kind: Any) -> None:
-        super().__init__()
-        self.kind = kind
-
-    def load(self, path: str) -> Any:
-        """Load the model from a folder."""
-        metadata, stage_params, uid = _read_metadata(self, path)
-        saved = self.sparkSession.read.parquet(f"{path}/model").toArrow()
-        ((_, content),) = joined(saved.to_batches())
-        columns = Columns(tuple(metadata["names"]), dict(metadata["vectors"]))
-        model = self.kind(files.fitted(from_bytes(content, path), path), columns, **stage_params)
-        model._resetUid(uid)
-        return model
-
-
-def _write_metadata(writer: Any, path: str, extra: dict[str, Any]) -> None:
-    param_map = writer.instance.extractParamMap()
-    params = {param.name: value for param, value in param_map.items() if param.name in PARAMS}
-    DefaultParamsWriter.saveMetadata(
-        writer.instance, path, writer.sparkSession, {"naively": extra}, params
-    )
-
-
-def _read_metadata(reader: Any, path: str) -> tuple[dict[str, Any], dict[str, Any], str]:
-    """Return (metadata of naively, the parameters, the unique name of the stage)."""
-    metadata = DefaultParamsReader.loadMetadata(path, reader.sparkSession)
-    if "naively" not in metadata:
-        raise ValueError(
-            f"{path} holds a stage of the class {metadata['class']!r}, none of naively"
-        )
-    return metadata["naively"], metadata["paramMap"], metadata["uid"]
+        """Load the stage from a folder."""
+        metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
+        if "naively" not in metadata:
+            kind = metadata["class"]
+            raise ValueError(f"{path} holds a stage of the class {kind!r}, none of naively")
+        contents = self.kind._reads(metadata["naively"], path, self.sparkSession)
+        stage = self.kind(*contents, **metadata["paramMap"])
+        stage._resetUid(metadata["uid"])
+        return stage
 
 
 # ---- classifier ----------------------------------------------------------------------------------
@@ -275,8 +213,8 @@ def _read_metadata(reader: Any, path: str) -> tuple[dict[str, Any], dict[str, An
 _TEXT = TypeConverters.toString
 
 
-class _Named(Params):  # type: ignore[misc]
-    """Parameters with the names of the output columns."""
+class _Stage(Params, MLWritable, MLReadable):  # type: ignore[misc]
+    """A stage that can be saved, with the names of the output columns as parameters."""
 
     prediction = Param(
         Params._dummy(), "prediction", "column of the label that is predicted; '' for none.", _TEXT
@@ -294,8 +232,17 @@ class _Named(Params):  # type: ignore[misc]
     def _name(self, prediction: str, probability: str, explanation: str) -> None:
         self._set(prediction=prediction, probability=probability, explanation=explanation)
 
+    def write(self) -> StageWriter:
+        """Return the writer."""
+        return StageWriter(self)
 
-class Classifier(_Named, Estimator, MLWritable, MLReadable):  # type: ignore[misc]
+    @classmethod
+    def read(cls) -> StageReader:
+        """Return the reader."""
+        return StageReader(cls)
+
+
+class Classifier(_Stage, Estimator):  # type: ignore[misc]
     """Train a classifier of naively on a Spark frame: an estimator of `pyspark.ml`.
 
     Executors count the rows of their partitions, and the counts are added up in a tree. The model
@@ -382,17 +329,25 @@ class Classifier(_Named, Estimator, MLWritable, MLReadable):  # type: ignore[mis
         label_type(fitted.classes_)  # ValueError for labels that Spark cannot represent
         return self._copyValues(ClassifierModel(fitted, columns)._resetUid(self.uid))
 
-    def write(self) -> ClassifierWriter:
-        """Return the writer."""
-        return ClassifierWriter(self)
+    def _writes(self) -> tuple[dict[str, Any], None]:
+        """Return the estimator with its parameters; ValueError if one cannot be saved."""
+        if self.like is not None:
+            raise ValueError("a Classifier with `like` cannot be saved: save the fitted model")
+        model, arrays = self.inner(), dict[str, Any]()
+        parameters = encoding.encode(model.get_params(deep=False), arrays)
+        if arrays:
+            raise ValueError("arrays among the parameters of the model cannot be saved: pass lists")
+        return {"estimator": type(model).__name__, "params": parameters}, None
 
-    @classmethod
-    def read(cls) -> ClassifierReader:
-        """Return the reader."""
-        return ClassifierReader(cls)
+    @staticmethod
+    def _reads(metadata: dict[str, Any], path: str, session: Any) -> tuple[Any]:
+        if metadata["estimator"] not in ("AutoBayes", "NaiveBayes", "TextNB"):
+            raise ValueError(f"{path} holds a classifier of an unknown kind")
+        params = encoding.decode(metadata["params"], {})
+        return (getattr(naively, metadata["estimator"])(**params),)
 
 
-class ClassifierModel(_Named, Model, MLWritable, MLReadable):  # type: ignore[misc]
+class ClassifierModel(_Stage, Model):  # type: ignore[misc]
     """A fitted `Classifier`: a transformer of `pyspark.ml` that adds the output columns.
 
     Parameters
@@ -415,9 +370,8 @@ class ClassifierModel(_Named, Model, MLWritable, MLReadable):  # type: ignore[mi
         from pyspark.sql.types import StructType
 
         if missing := [name for name in self.columns.names if name not in dataset.columns]:
-            raise ValueError(
-                f"the frame has no {columns_named(few(missing), missing)}, which the model needs"
-            )
+            absent = columns_named(few(missing), missing)
+            raise ValueError(f"the frame has no {absent}, which the model needs")
         columns = taken(dataset, self.columns.names, self.columns.vectors)
         answering = Answering(content_of(self.model_), columns, *map(self.getOrDefault, _ANSWERS))
         fields = answering.fields(self.model_.classes_)
@@ -426,14 +380,17 @@ class ClassifierModel(_Named, Model, MLWritable, MLReadable):  # type: ignore[mi
             raise ValueError(f"the frame has the {named} already: choose other names")
         return dataset.mapInArrow(answering, StructType([*dataset.schema.fields, *fields]))
 
-    def write(self) -> ModelWriter:
-        """Return the writer."""
-        return ModelWriter(self)
+    def _writes(self) -> tuple[dict[str, Any], pa.Table]:
+        """Return the columns, and the model with its exact statistics."""
+        table = pa.Table.from_batches(list(pieces(0, content_of(self.model_))))
+        return {"names": list(self.columns.names), "vectors": self.columns.vectors}, table
 
-    @classmethod
-    def read(cls) -> ModelReader:
-        """Return the reader."""
-        return ModelReader(cls)
+    @staticmethod
+    def _reads(metadata: dict[str, Any], path: str, session: Any) -> tuple[Any, Columns]:
+        saved = session.read.parquet(f"{path}/model").toArrow()
+        ((_, content),) = joined(saved.to_batches())
+        columns = Columns(tuple(metadata["names"]), dict(metadata["vectors"]))
+        return files.fitted(from_bytes(content, path), path), columns
 
 
 _ANSWERS = ("prediction", "probability", "explanation")

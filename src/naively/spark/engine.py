@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,22 +22,17 @@ from pyspark.sql import DataFrame, SparkSession, types
 from naively import clusters
 from naively.clusters import Counting, CountingFiles, added, learned
 from naively.io.sources import Source
-from naively.tables.names import no_column
 
 FOLDS = re.compile(r"(CrossValidator|TrainValidationSplit)_\w+_rand")
 """Columns that Spark adds during cross-validation, which are not features."""
 NESTED = (types.ArrayType, types.MapType, types.StructType, types.UserDefinedType)
-WIDEST = 4096
-"""Maximum number of entries of a vector column."""
+WIDEST = 4096  # maximum number of entries of a vector column
 
 
 @dataclass(frozen=True)
 class Columns:
     """Feature columns of a frame.
 
-    Attributes
-    ----------
-    names : names of the columns.
     vectors : number of entries of each vector column, by name.
     """
 
@@ -56,11 +52,8 @@ class Columns:
     def unpacked(self, batch: pa.Table | pa.RecordBatch) -> pa.Table | pa.RecordBatch:
         """Replace the vectors of a batch or table by columns of numbers, and convert times to UTC.
 
-        So results do not depend on the time zone of the session.
-
-        Raises
-        ------
-        ValueError : if a vector does not have the number of entries in `vectors`.
+        So results do not depend on the time zone of the session. Raises ValueError if a vector does
+        not have the number of entries in `vectors`.
         """
         arrays: list[pa.Array] = []
         names: list[str] = []
@@ -74,15 +67,13 @@ class Columns:
         return type(batch).from_arrays(arrays, names=names)
 
 
-class Converting:
-    """Function that converts batches, and counts them; it can be sent to workers."""
+def converting(convert: Callable[[pa.RecordBatch], pa.RecordBatch], count: Count) -> Count:
+    """Return a function that converts batches, and counts them; it can be sent to workers."""
+    return partial(_converted, convert, count)
 
-    def __init__(self, convert: Callable[[pa.RecordBatch], pa.RecordBatch], count: Count) -> None:
-        self.convert, self.count = convert, count
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
-        """Return the counts as bytes; None if there are no rows."""
-        return self.count(map(self.convert, batches))
+def _converted(convert: Any, count: Count, batches: Batches) -> bytes | None:
+    return count(map(convert, batches))
 
 
 def learnable(
@@ -90,13 +81,9 @@ def learnable(
 ) -> Columns:
     """Return the feature columns of a frame; by default all but the target and the weight.
 
-    Raises
-    ------
-    ValueError : if a column does not exist or is nested, or the target is among the features.
+    Raises ValueError if a column does not exist or is nested, or the target is among the features.
     """
-    for name in filter(None, (target, weight, *(features or ()))):
-        if name not in frame.columns:
-            raise ValueError(no_column(name, frame.columns))
+    names = clusters.features_of(frame.columns, target, features, weight)
     indexed = frame.schema[target].metadata.get("ml_attr", {})
     if features is None and indexed.get("type") == "nominal":
         raise ValueError(
@@ -104,25 +91,16 @@ def learnable(
             "`features`, without this column"
         )
     if features is None:
-        features = [
-            name for name in frame.columns
-            if name not in (target, weight) and not FOLDS.fullmatch(name)
-        ]  # fmt: skip
-    elif target in features or weight in features:
-        raise ValueError("the target and the weight cannot be among the features")
-    return taken(frame, features)
+        names = [name for name in names if not FOLDS.fullmatch(name)]
+    return taken(frame, names)
 
 
 def taken(frame: DataFrame, names: Sequence[str], widths: dict[str, int] | None = None) -> Columns:
     """Check these columns of a frame.
 
-    Parameters
-    ----------
-    widths : number of entries of vectors, by column; None to take that of the first vector.
+    Raises ValueError if a column is nested, or a vector too long.
 
-    Raises
-    ------
-    ValueError : if a column is nested, or a vector too long.
+    widths : number of entries of vectors, by column; None to take that of the first vector.
     """
     vectors = []
     for name in names:
@@ -188,8 +166,7 @@ def _in_utc(column: pa.Array) -> pa.Array:
 
 SHARE = 32 << 20
 """Approximate bytes of files for each task, if there is more than one share for each core."""
-AT_ONCE = 64
-"""Assumed number of parallel tasks with Spark Connect, which does not report it."""
+AT_ONCE = 64  # assumed number of parallel tasks with Spark Connect, which does not report it
 
 
 def fitted_files(
@@ -200,24 +177,17 @@ def fitted_files(
 
     `source` has tables in files, with the same paths on all machines; the rest is as in `fitted`.
     """
-    for name in filter(None, (target, weight, *(features or ()))):
-        if name not in source.names:
-            raise ValueError(no_column(name, source.names))
-    reserved = [name for name in (target, weight) if name is not None]
-    if features is not None and {*features} & {*reserved}:
-        raise ValueError("the target and the weight cannot be among the features")
-    columns = None if features is None else [*features, *reserved]
+    names = clusters.features_of(source.names, target, features, weight)
+    columns = None if features is None else [*names, *filter(None, (target, weight))]
     session = SparkSession.active()
     context = getattr(session, "sparkContext", None)
     parallelism = AT_ONCE if context is None else context.defaultParallelism
     shares = source.shares(max(parallelism, (source.size or 0) // SHARE), columns)
-    names = [name for name in columns or source.names if name not in reserved]
     spec = clusters.spec_of(model, names, target, weight)
     (share,) = source.shares(1, columns)
     plan = clusters.planned_of(share, model, spec, like)
     ids = session.range(0, len(shares), 1, len(shares))
-    one_round = len(shares) > GROUPS
-    rounds = 2 if plan.blank.family.keeps else int(one_round)
+    rounds = 2 if plan.blank.family.keeps else int(len(shares) > GROUPS)
     counts = summed(ids, CountingFiles(plan, shares), added, rounds)
     estimator = clusters.fitted(model, learned(plan, counts), like)
     return estimator, Columns(tuple(plan.blank.schema.why), {})
@@ -230,20 +200,9 @@ def fitted(
     dataset: DataFrame, model: Any, target: str, features: Sequence[str] | None, weight: str | None,
     like: Any,
 ) -> tuple[Any, Columns]:  # fmt: skip
-    """Fit an estimator to a Spark frame.
+    """Fit an estimator to a Spark frame; return (a fitted clone of `model`, its columns).
 
-    Parameters
-    ----------
-    dataset : DataFrame, classic or of Spark Connect.
-    target, features, weight : names of columns; by default all other columns are features.
-
-    Returns
-    -------
-    (a fitted clone of `model`, its columns).
-
-    Raises
-    ------
-    ValueError : if a column does not exist, or the data are invalid.
+    Raises ValueError if a column does not exist, or the data are invalid.
     """
     columns = learnable(dataset, target, features, weight)
     frame = dataset.select(*map(quoted, filter(None, (*columns.names, target, weight))))
@@ -251,21 +210,18 @@ def fitted(
     rows = 0 if like is not None else clusters.rows_to_look_at(spec, columns.features)
     plan = clusters.planned(columns.unpacked(first_rows(frame, rows)), spec, like)
     rounds = 2 if plan.blank.family.keeps else 1
-    counts = summed(frame, Converting(columns.unpacked, Counting(plan)), added, rounds)
+    counts = summed(frame, converting(columns.unpacked, Counting(plan)), added, rounds)
     return clusters.fitted(model, learned(plan, counts), like), columns
 
 
 # ---- spark ---------------------------------------------------------------------------------------
 
 
-PIECE = 4 << 20
-"""Maximum bytes of a sum in one row: messages and batches of Spark have limits."""
-GROUPS = 16
-"""Number of groups of partitions that are added up in parallel."""
+PIECE = 4 << 20  # maximum bytes of a sum in one row: messages and batches of Spark have limits
+GROUPS = 16  # number of groups of partitions that are added up in parallel
 COLUMNS = "part long, piece long, pieces long, data binary"
-SCHEMA = pa.schema(
-    [("part", pa.int64()), ("piece", pa.int64()), ("pieces", pa.int64()), ("data", pa.binary())]
-)
+SCHEMA = pa.schema({"part": pa.int64(), "piece": pa.int64(), "pieces": pa.int64(),
+                    "data": pa.binary()})  # fmt: skip
 JAVA = (
     "Spark needs Java 17 or later, and there is none: install the package openjdk-17-jre-headless "
     "(Debian, Ubuntu) or java-17-openjdk-headless (Fedora), or set JAVA_HOME"
@@ -279,20 +235,15 @@ Add = Callable[[Iterable[bytes]], bytes | None]
 def session(master: str | None) -> SparkSession:
     """Return the active session, or a new one.
 
-    Parameters
-    ----------
+    Raises RuntimeError if Java is not installed.
+
     master : such as ``spark://host:7077``, ``local[4]``, or ``sc://host`` for Spark Connect; None
         for the configuration of Spark.
-
-    Raises
-    ------
-    RuntimeError : if Java is not installed.
     """
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.appName("naively").config(
-        "spark.ui.showConsoleProgress", "false"
-    )
+    builder = SparkSession.builder.appName("naively")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
     remote = (master or os.environ.get("SPARK_REMOTE", "")).startswith("sc://")
     if not remote and SparkSession.getActiveSession() is None:
         home = os.environ.get("JAVA_HOME")
@@ -320,8 +271,6 @@ def first_rows(frame: DataFrame, rows: int) -> pa.Table:
 def summed(frame: DataFrame, count: Count, add: Add, rounds: int = 2) -> list[bytes]:
     """Count each partition, and add up the counts; returns a few sums, none if there are no rows.
 
-    Parameters
-    ----------
     frame : DataFrame, classic or of Spark Connect.
     count : function from the batches of a partition to bytes; None if there are no rows.
     add : function from such bytes to those of their sum.
@@ -329,12 +278,12 @@ def summed(frame: DataFrame, count: Count, add: Add, rounds: int = 2) -> list[by
         time: 2 for a single sum, if sums are large; 1 for at most `GROUPS`; 0 if there are few
         partitions.
     """
-    sums = frame.mapInArrow(_Counting(count), COLUMNS)
+    sums = frame.mapInArrow(partial(counted, count), COLUMNS)
     if rounds > 0:
         groups = sums.repartition((sums["part"] % GROUPS).alias("group"))
-        sums = groups.mapInArrow(_Adding(add), COLUMNS)
+        sums = groups.mapInArrow(partial(_summed, add), COLUMNS)
     if rounds > 1:
-        sums = sums.repartition(1).mapInArrow(_Adding(add), COLUMNS)
+        sums = sums.repartition(1).mapInArrow(partial(_summed, add), COLUMNS)
     return [content for _, content in joined(sums.toArrow().to_batches())]
 
 
@@ -344,20 +293,15 @@ def pieces(part: int, content: bytes | None) -> Iterator[pa.RecordBatch]:
         return
     total = max(1, -(-len(content) // PIECE))
     for k in range(total):
-        data = content[k * PIECE : (k + 1) * PIECE]
-        rows = [[part], [k], [total], [data]]
-        yield pa.RecordBatch.from_arrays(
-            [pa.array(column, field.type) for column, field in zip(rows, SCHEMA, strict=True)],
-            schema=SCHEMA,
-        )
+        row = [part, k, total, content[k * PIECE : (k + 1) * PIECE]]
+        cells = dict(zip(SCHEMA.names, row, strict=True))
+        yield pa.RecordBatch.from_pylist([cells], SCHEMA)
 
 
 def joined(batches: Batches) -> Iterator[tuple[int, bytes]]:
     """Join the pieces of sums, in any order. Yields (number, bytes) as soon as a sum is complete.
 
-    Raises
-    ------
-    ValueError : if a piece is duplicate or missing.
+    Raises ValueError if a piece is duplicate or missing.
     """
     incomplete: dict[int, list[bytes | None]] = {}
     complete: set[int] = set()
@@ -374,25 +318,14 @@ def joined(batches: Batches) -> Iterator[tuple[int, bytes]]:
         raise ValueError(f"counts of partition {min(incomplete)} are lost")
 
 
-class _Counting:
-    """Function that counts a partition, on an executor."""
-
-    def __init__(self, count: Count) -> None:
-        self.count = count
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return pieces(_partition(), self.count(batches))
+def counted(count: Count, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Count a partition, on an executor."""
+    return pieces(_partition(), count(batches))
 
 
-class _Adding:
-    """Function that adds up the sums of a partition, on an executor."""
-
-    def __init__(self, add: Add) -> None:
-        self.add = add
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        content = self.add(data for _, data in joined(batches))
-        return pieces(_partition(), content)
+def _summed(add: Add, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Add up the sums of a partition, on an executor."""
+    return pieces(_partition(), add(data for _, data in joined(batches)))
 
 
 def _partition() -> int:

@@ -29,12 +29,7 @@ DENSE = 1 << 30  # largest size of a sparse matrix as an array, in bytes
 class InvalidValueError(ValueError):
     """A value that cannot be counted or scored.
 
-    Attributes
-    ----------
-    row, column : int
-        Position in the data.
-    problem : str
-        What is wrong, as a clause with ``{where}`` for the position.
+    problem : what is wrong, as a clause with ``{where}`` for the position.
     """
 
     def __init__(self, row: int, column: int, problem: str) -> None:
@@ -64,10 +59,7 @@ def raise_infinite(position: int, n_features: int) -> None:
 class Batch:
     """The class, or the classes, and the weight of each row of some data.
 
-    Parameters
-    ----------
     codes : (m,) int64, positions in the classes of the batch, row by row.
-    n_classes : int
     weights : (m,) float64 above 0, or empty if every row weighs 1.
     starts : (n + 1,) start of each row in `codes`, and end of the last; None if each row has one
         class, so that m = n. Only summaries of documents support several.
@@ -109,20 +101,16 @@ class Batch:
 class Statistics:
     """Exact sums over the rows of each class.
 
-    Attributes
-    ----------
     tables : dict of ExactArray, with the class as the first axis. ``missing``, (C, d), is the
         weight of the rows in which each feature is missing.
     """
 
     tables: dict[str, ExactArray]
 
-    signed: ClassVar[tuple[str, ...]] = ()
-    """Tables that may have negative numbers."""
+    signed: ClassVar[tuple[str, ...]] = ()  # tables that may have negative numbers
     of_rows: ClassVar[tuple[str, ...]] = ("missing",)
     """Tables whose numbers add up to weights of rows, for each class and feature."""
-    sized_by: ClassVar[str] = "sum"
-    """The table whose shape gives the number of features."""
+    sized_by: ClassVar[str] = "sum"  # the table whose shape gives the number of features
     pooled_tables: ClassVar[tuple[str, ...]] = ()
     """Tables that are sums over all classes, with a first axis of length 1."""
 
@@ -168,9 +156,7 @@ class Statistics:
 
     def reindex_columns(self, sources: Int64, positions: Int64, n_features: int) -> Self:
         """Move feature own[k] to positions[k] of `n_features`; the others have no values."""
-        return self._mapped(
-            lambda table: table.gather(1, sources).scatter(1, positions, n_features)
-        )
+        return self._mapped(lambda t: t.gather(1, sources).scatter(1, positions, n_features))
 
     def add_missing(self, columns: Int64, class_weight: ExactArray) -> None:
         """Count some features, in place, as missing in rows of these weights."""
@@ -309,9 +295,7 @@ class Summary(ABC, Generic[S]):
     def read(self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int) -> S:
         """Return the statistics stored in a file, from its tables and `Statistics.arrays`.
 
-        Raises
-        ------
-        ValueError : if they are inconsistent, saying why.
+        Raises ValueError if they are inconsistent, saying why.
         """
         return self.empty(0, n_features)._with(tables)
 

@@ -18,8 +18,6 @@ from naively.statistics.base import Batch, Data, InvalidValueError, Statistics, 
 class BlockPlace:
     """The position of the columns of a block.
 
-    Attributes
-    ----------
     part : number of the part of the rows, and of the statistics.
     columns : columns of that part; None for all.
     features : (b,) their numbers among the features of the model.
@@ -32,13 +30,7 @@ class BlockPlace:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Rows of a table, split into what each summary takes.
-
-    Attributes
-    ----------
-    parts : list of data, one for each summary.
-    n_rows : int
-    """
+    """Rows of a table, split into what each summary takes."""
 
     parts: list[Data]
     n_rows: int
@@ -68,12 +60,7 @@ class Blocks:
 
 
 class BlockStatistics(Statistics):
-    """The statistics of each summary, without tables of its own.
-
-    Attributes
-    ----------
-    parts : list of Statistics
-    """
+    """The statistics of each summary, without tables of its own."""
 
     def __init__(self, parts: list[Statistics]) -> None:
         super().__init__({})
@@ -125,9 +112,6 @@ class BlockStatistics(Statistics):
 class Summaries(Summary[BlockStatistics]):
     """Several summaries of the same rows.
 
-    Parameters
-    ----------
-    summaries : tuple of distinct Summary.
     sizes : tuple of int, number of columns of each.
     features : tuple of arrays, the number of each column among the features of the model.
     """

@@ -30,12 +30,12 @@ from naively.statistics.levels import (
     mixed_arrays,
     read_mixed,
     union,
+    unions,
 )
 from naively.statistics.rows import TEXT, number_text
 from naively.text.documents import Documents
 
-FEW_NUMBERS = 1024
-"""Largest number of distinct numbers of a column that are all stored."""
+FEW_NUMBERS = 1024  # largest number of distinct numbers of a column that are all stored
 ROOM, EACH = 1 << 22, 32
 """Bytes of the distinct texts of a column that are all stored, at most; bytes added per text."""
 NUMBERS, FRACTIONAL, NEGATIVE, TEXTS, WORDS = range(5)
@@ -49,8 +49,6 @@ NO_TEXTS: Levels = np.empty(0, TEXT)
 class Values:
     """Columns of a table as numbers and texts.
 
-    Attributes
-    ----------
     numbers : (n, d) float64, each column contiguous; NaN where a value is not a number.
     texts : for columns with texts, (position of each value among the texts, or their number if it
         is not a text, (n,); the sorted texts). In a column that its source declares as categorical,
@@ -89,8 +87,6 @@ class Values:
 class CandidateStatistics(Statistics):
     """The distinct values of columns, with their weights.
 
-    Attributes
-    ----------
     tables : ``count`` (C, L), the weight of each value by class: the numbers of one column after
         the other, then the texts; ``missing`` and ``texts`` (C, d), the weight of the rows in which
         a column is missing, or is a text. And sums that do not decay, as a type does not: ``met``
@@ -147,9 +143,7 @@ class CandidateStatistics(Statistics):
             return True
         if part < self.width:
             return len(a) + len(b) > self.limit and len(union(a, b)[0]) > self.limit
-        if _room(a) + _room(b) <= ROOM:
-            return False
-        return _room(union(a, b)[0]) > ROOM
+        return _room(a) + _room(b) > ROOM and _room(union(a, b)[0]) > ROOM
 
     @property
     def first_texts(self) -> list[tuple[int, str]]:
@@ -166,16 +160,11 @@ class CandidateStatistics(Statistics):
         """Add (or subtract) statistics, merging the values by union."""
         shifts = np.maximum(self.shifts, other.shifts)
         total, other = self._thinned(shifts), other._thinned(shifts)
-        unions = [*map(union, total.levels, other.levels)]
-        merged = [levels for levels, _, _ in unions]
-        starts = np.cumsum([0, *map(len, merged)])
-        own_places, other_places = (
-            np.concatenate([s + u[k] for s, u in zip(starts, unions, strict=False)] or [starts[:0]])
-            for k in (1, 2)
-        )
+        merged, own_places, other_places = unions(total.levels, other.levels)
+        size = sum(map(len, merged))
         for name in ("count", "met"):
             rows = classes if name == "count" else None
-            wide = total.tables[name].scatter(1, own_places, int(starts[-1]))
+            wide = total.tables[name].scatter(1, own_places, size)
             total.tables[name] = wide.accumulate(other.tables[name], rows, other_places, sign)
         for name in ("missing", "texts", "tally"):
             rows = None if name == "tally" else classes
@@ -203,9 +192,8 @@ class CandidateStatistics(Statistics):
         if (shifts == self.shifts).all():
             return self._with(dict(self.tables))
         levels, masks = [], []
-        for values, old_shift, new_shift in zip(
-            self.levels, self.shifts.tolist(), shifts.tolist(), strict=True
-        ):
+        columns = zip(self.levels, self.shifts.tolist(), shifts.tolist(), strict=True)
+        for values, old_shift, new_shift in columns:
             keep = np.ones(len(values), bool)
             if new_shift > old_shift:
                 keep = _hashed(values) >> np.uint64(64 - new_shift) == 0
@@ -230,13 +218,8 @@ class CandidateStatistics(Statistics):
         cells = np.split(np.arange(self.offsets[-1]), self.offsets[1:-1])
         value_cells = np.concatenate([self.offsets[:0], *(cells[k] for k in positions)])
         tallies = (TALLIES * features[:, np.newaxis] + np.arange(TALLIES)).ravel()
-        where = {
-            "count": value_cells,
-            "met": value_cells,
-            "missing": features,
-            "texts": features,
-            "tally": tallies,
-        }
+        where = {"count": value_cells, "met": value_cells, "tally": tallies}
+        where |= {"missing": features, "texts": features}
         tables = {name: self.tables[name].gather(1, places) for name, places in where.items()}
         levels = [self.levels[k] for k in positions]
         return self._with(tables, levels=levels, shifts=self.shifts[positions])
@@ -276,11 +259,9 @@ class CandidateStatistics(Statistics):
         for j in range(self.width):
             texts = self.tables["texts"].gather(1, j)
             for k, weight in ((j, present.gather(1, j) - texts), (self.width + j, texts)):
-                total = self.tables["count"].gather(1, slice(*offsets[k : k + 2]))
-                total = total.summed(1)
-                if (weight - total).below_zero(class_weight) or (
-                    not self.shifts[k] and (total - weight).below_zero(class_weight)
-                ):
+                total = self.tables["count"].gather(1, slice(*offsets[k : k + 2])).summed(1)
+                excess = [weight - total] if self.shifts[k] else [weight - total, total - weight]
+                if any(sums.below_zero(class_weight) for sums in excess):
                     return NOT_LEARNED
         return None
 
@@ -300,18 +281,14 @@ class CandidateStatistics(Statistics):
         return super()._with(tables, **{"levels": list(self.levels), **others})
 
     def _agrees(self, other: Self) -> bool:
-        pairs = zip(self.levels, other.levels, strict=True)
-        return np.array_equal(self.shifts, other.shifts) and all(
-            np.array_equal(a, b) for a, b in pairs
-        )
+        same_shifts = np.array_equal(self.shifts, other.shifts)
+        return same_shifts and all(map(np.array_equal, self.levels, other.levels))
 
 
 @dataclass(frozen=True)
 class Candidates(Summary[CandidateStatistics]):
     """Count the distinct values of columns without a declared type.
 
-    Parameters
-    ----------
     limit : largest number of distinct numbers of a column that are all stored.
     """
 
@@ -325,9 +302,8 @@ class Candidates(Summary[CandidateStatistics]):
         classes, (_, d) = batch.n_classes, X.shape
         numbers = self._weighed(X, batch) if len(batch.weights) else self._counted(X, batch)
         text_columns = sorted(X.texts)
-        texts = count_levels(
-            _encoded([X.texts[k] for k in text_columns], len(X.numbers)), batch, SERIAL
-        )
+        encoded = _encoded([X.texts[k] for k in text_columns], len(X.numbers))
+        texts = count_levels(encoded, batch, SERIAL)
         count, starts = texts.tables["count"], texts.offsets
         text, tally = ExactArray.zeros((classes, d)), numbers.tally
         for k, values, start in zip(text_columns, texts.levels, starts.tolist(), strict=False):
@@ -431,13 +407,10 @@ def endless(text: str) -> bool:
 
 def weighed_cells(count: ExactArray) -> tuple[Int64, Int64, Float64]:
     """Return (column, row, weight) of each non-zero cell, its weight split into exact float64."""
-    columns, rows, weights = [], [], []
     digits, low = count.digits
     row, column, digit = digits.nonzero()
-    columns.append(column)
-    rows.append(row)
-    weights.append(np.ldexp(digits[row, column, digit].astype(np.float64), 32 * (low + digit)))
-    return np.concatenate(columns), np.concatenate(rows), np.concatenate(weights)
+    weights = digits[row, column, digit].astype(np.float64)
+    return column, row, np.ldexp(weights, 32 * (low + digit))
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,9 @@ from naively.statistics.levels import Encoded, count_levels
 from naively.statistics.sample import ALL, below, priorities, stands_for
 from naively.text.documents import Documents
 
-KEPT = 20_000
-"""Largest number of distinct documents in the sample."""
-ROOM = 1 << 25
-"""Largest total size of the documents in the sample, in bytes."""
-LONGEST = 1 << 18
-"""Largest size of a document in the sample, in bytes."""
+KEPT = 20_000  # largest number of distinct documents in the sample
+ROOM = 1 << 25  # largest total size of the documents in the sample, in bytes
+LONGEST = 1 << 18  # largest size of a document in the sample, in bytes
 NEW = -1  # column of a document that is not in the sample
 
 
@@ -38,12 +35,8 @@ class DocumentSample(Statistics):
     added, and only `scaled` raises it. The weight of a document is its largest weight in a class;
     with labels, where class 0 is all documents, that is its total weight.
 
-    Attributes
-    ----------
     tables : ``kept`` (C, W), the weight of each document by class; W may include spare columns.
     texts : the documents, in the order of their columns; those of a batch are decoded lazily.
-    hashes : of the documents.
-    lengths : of the documents, in bytes.
     threshold : documents with a hash of this times their weight, or more, are dropped.
     """
 
@@ -54,9 +47,7 @@ class DocumentSample(Statistics):
         threshold: float = ALL,
     ) -> None:  # fmt: skip
         super().__init__({"kept": kept})
-        self.texts = texts
-        self.hashes = hashes
-        self.lengths = lengths
+        self.texts, self.hashes, self.lengths = texts, hashes, lengths
         self.threshold = threshold
 
     @classmethod
@@ -166,9 +157,7 @@ class DocumentSample(Statistics):
         columns = np.full(len(texts), NEW)
         for k in np.flatnonzero(starts < ends).tolist():
             candidates = order[starts[k] : ends[k]].tolist()  # more than one only if hashes collide
-            columns[k] = next(
-                (column for column in candidates if self.texts[column] == texts[k]), NEW
-            )
+            columns[k] = next((c for c in candidates if self.texts[c] == texts[k]), NEW)
         return columns
 
     def _widen(self) -> None:
@@ -210,9 +199,8 @@ class DocumentSample(Statistics):
         order = np.flatnonzero(np.any(sample.tables["kept"].nonzero(), axis=0))
         order = order[np.argsort(sample.hashes[order], kind="stable")]
         if (np.diff(sample.hashes[order]) == 0).any():
-            order = np.array(
-                sorted(order.tolist(), key=lambda k: (sample.hashes[k], sample.texts[k]))
-            )
+            by_text = sorted(order.tolist(), key=lambda k: (sample.hashes[k], sample.texts[k]))
+            order = np.array(by_text)
         sample._take(order)
         sample.tables["kept"] = sample.tables["kept"].trimmed()
         return sample
@@ -234,11 +222,9 @@ class DocumentSample(Statistics):
 
     def arrays(self) -> Arrays:
         """Return the concatenated documents, their lengths, and the threshold."""
-        return {
-            "texts": self.documents.data,
-            "text_lengths": self.lengths,
-            "threshold": np.array([self.threshold], "<f8"),
-        }
+        threshold = np.array([self.threshold], "<f8")
+        data = self.documents.data
+        return {"texts": data, "text_lengths": self.lengths, "threshold": threshold}
 
     @classmethod
     def read(cls, kept: ExactArray, arrays: Arrays) -> Self:

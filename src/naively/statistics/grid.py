@@ -38,8 +38,6 @@ class GridStatistics(LevelStatistics):
     if a feature has at most `MOST` distinct values. Otherwise the difference is `a` on the grid of
     ``a + b``, bit for bit.
 
-    Attributes
-    ----------
     tables : ``count`` (C, total number of cells), feature after feature, and ``missing`` (C, d).
     levels : list of d sorted float64 arrays, the lower edges of the cells (-1.8e308 for -2^1024).
     exponents : (d,) int64, e of each feature.
@@ -67,9 +65,8 @@ class GridStatistics(LevelStatistics):
             return self._with(self.tables, exponents=exponents)
         levels, starts = list(self.levels), [np.arange(len(a)) for a in self.levels]
         for j in changed:
-            levels[j], starts[j] = np.unique(
-                cell_edges(self.levels[j], int(exponents[j])), return_index=True
-            )
+            edges = cell_edges(self.levels[j], int(exponents[j]))
+            levels[j], starts[j] = np.unique(edges, return_index=True)
         firsts = [at + start for at, start in zip(self.offsets, starts, strict=False)]
         tables = {**self.tables, "count": _sum_groups(self.tables["count"], np.concatenate(firsts))}
         return self._with(tables, levels=levels, exponents=exponents)
@@ -86,9 +83,8 @@ class GridStatistics(LevelStatistics):
     def canonical(self) -> Self:
         """Return the statistics without empty cells; features without cells get the finest grid."""
         statistics = super().canonical()
-        statistics.exponents = np.where(
-            [len(a) > 0 for a in statistics.levels], self.exponents, FINEST
-        )
+        occupied = [len(a) > 0 for a in statistics.levels]
+        statistics.exponents = np.where(occupied, self.exponents, FINEST)
         return statistics
 
     def gather_columns(self, columns: Index) -> Self:
@@ -154,11 +150,8 @@ class GridCells(Summary[GridStatistics]):
     def empty(self, n_classes: int, n_features: int) -> GridStatistics:
         """Return the statistics of no rows."""
         count, missing = (ExactArray.zeros((n_classes, size)) for size in (0, n_features))
-        return GridStatistics(
-            {"count": count, "missing": missing},
-            [np.empty(0)] * n_features,
-            np.full(n_features, FINEST, np.int64),
-        )
+        tables, exponents = {"count": count, "missing": missing}, np.full(n_features, FINEST)
+        return GridStatistics(tables, [np.empty(0)] * n_features, exponents)
 
     def read(
         self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int

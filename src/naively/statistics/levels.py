@@ -36,8 +36,6 @@ Levels = npt.NDArray[Any]
 class Encoded:
     """Categorical columns as integer codes.
 
-    Attributes
-    ----------
     codes : (n, d) integer array, positions in the categories of each column, or their number where
         the value is missing.
     levels : list of d sorted arrays of distinct categories.
@@ -53,21 +51,16 @@ class Encoded:
 
     def __getitem__(self, at: Any) -> Encoded:
         """Select rows; or all rows and some columns, as ``[:, columns]``."""
-        if isinstance(at, tuple):
-            columns = at[1]
-            categories = self.levels[columns] if isinstance(columns, slice) else [
-                self.levels[k] for k in columns
-            ]  # fmt: skip
-            return Encoded(self.codes[at], categories)
-        return Encoded(self.codes[at], self.levels)
+        if not isinstance(at, tuple):
+            return Encoded(self.codes[at], self.levels)
+        columns = np.arange(len(self.levels))[at[1]]
+        return Encoded(self.codes[at], [self.levels[k] for k in columns])
 
 
 @dataclass(eq=False, repr=False)
 class LevelStatistics(Statistics):
     """Counts of the categories of each feature.
 
-    Attributes
-    ----------
     tables : ``count`` (C, total number of categories), feature after feature; ``missing`` (C, d).
     levels : list of d sorted arrays, the categories of the columns of ``count``.
     """
@@ -75,8 +68,7 @@ class LevelStatistics(Statistics):
     levels: list[Levels]
 
     sized_by = "missing"
-    none: ClassVar[Levels] = np.empty(0, np.int64)
-    """The categories of a feature without values."""
+    none: ClassVar[Levels] = np.empty(0, np.int64)  # the categories of a feature without values
 
     @property
     def offsets(self) -> Int64:
@@ -85,17 +77,10 @@ class LevelStatistics(Statistics):
 
     def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
         """Add (or subtract) statistics, merging the categories by union."""
-        unions = [*map(union, self.levels, other.levels)]
-        merged = [levels for levels, _, _ in unions]
-        starts = np.cumsum([0, *map(len, merged)])
-        own_columns, other_columns = (
-            np.concatenate(
-                [np.empty(0, np.int64), *(s + u[k] for s, u in zip(starts, unions, strict=False))]
-            )
-            for k in (1, 2)
-        )
+        merged, own_columns, other_columns = unions(self.levels, other.levels)
         if not all(map(_same, self.levels, merged)):
-            self.tables["count"] = self.tables["count"].scatter(1, own_columns, int(starts[-1]))
+            size = sum(map(len, merged))
+            self.tables["count"] = self.tables["count"].scatter(1, own_columns, size)
             self.levels = merged
         count = self.tables["count"]
         self.tables["count"] = count.accumulate(other.tables["count"], classes, other_columns, sign)
@@ -184,16 +169,14 @@ def read_levels(arrays: Arrays, n_features: int, kinds: str) -> list[Levels]:
         flat = _read_texts(flat, arrays["level_lengths"])
     if flat.ndim != 1 or flat.dtype.kind not in kinds or counts.dtype != np.int64:
         raise ValueError("its levels are no lists of codes, numbers or text")
-    if counts.shape != (n_features,) or (counts < 0).any() or (counts > len(flat)).any():
-        raise ValueError("its levels do not belong to its features")
-    ends = np.cumsum(counts)
-    if counts.sum() != len(flat):
+    is_out = counts.shape != (n_features,) or (counts < 0).any() or (counts > len(flat)).any()
+    if is_out or counts.sum() != len(flat):
         raise ValueError("its levels do not belong to its features")
     if flat.dtype.kind == "i" and len(flat) and (flat.min() < 0 or flat.max() >= 1 << 53):
         raise ValueError("a level is out of range")
     if flat.dtype.kind == "f" and not np.isfinite(flat).all():
         raise ValueError("a level is not finite")
-    levels = np.split(flat, ends[:-1])
+    levels = np.split(flat, np.cumsum(counts)[:-1])
     if any(not (categories[1:] > categories[:-1]).all() for categories in levels):
         raise ValueError("the levels of a feature are not sorted and distinct")
     return levels
@@ -283,6 +266,17 @@ def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
     return ordered[is_first], places[: len(a)], places[len(a) :]
 
 
+def unions(a: list[Levels], b: list[Levels]) -> tuple[list[Levels], Int64, Int64]:
+    """Return the unions of the categories of each column, and where all of a and of b are in it."""
+    merged = [*map(union, a, b)]
+    starts = np.cumsum([0, *(len(levels) for levels, _, _ in merged)])
+    places = (
+        np.concatenate([starts[:0], *(s + m[k] for s, m in zip(starts, merged, strict=False))])
+        for k in (1, 2)
+    )
+    return [levels for levels, _, _ in merged], next(places), next(places)
+
+
 def find(sorted_levels: Levels, levels: Levels) -> tuple[Int64, npt.NDArray[np.bool_]]:
     """Return (position of each of `levels` in `sorted_levels`, whether it is there)."""
     if len(sorted_levels) == 0 or len(levels) == 0:
@@ -323,10 +317,7 @@ def _unrounded(known_levels: Sequence[str], levels: Sequence[str]) -> dict[str, 
     if not any(fractions.values()):
         return {}
     place = {_float32(level): level for level in known_levels}
-    return {
-        level: place[value] for level, value in fractions.items()
-        if value is not None and value in place
-    }  # fmt: skip
+    return {level: place[x] for level, x in fractions.items() if x is not None and x in place}
 
 
 def _float32(text: str) -> np.float32 | None:
@@ -396,12 +387,9 @@ def count_levels(X: npt.NDArray[Any] | Encoded, batch: Batch, workers: Workers) 
     Raises InvalidValueError for a value that is not a category code.
     """
     if len(batch.weights) == 0 and 0 not in X.shape:
-        statistics = (
-            _count_encoded(X, batch, workers)
-            if isinstance(X, Encoded)
-            else _count_directly(X, batch, workers)
-        )
-        if statistics is not None:
+        if isinstance(X, Encoded):
+            return _count_encoded(X, batch, workers)
+        if (statistics := _count_directly(X, batch, workers)) is not None:
             return statistics
     return _count_columns(X, batch)
 
@@ -441,10 +429,8 @@ def no_level(X: Any, row: int, column: int, above: int = 0) -> InvalidValueError
     if (negative := X < 0).any():
         problem = "Negative values in data"
         row, column = np.argwhere(negative)[0].tolist()
-    value = X[row, column]
-    return InvalidValueError(
-        above + row, column, f"{problem}: {{where}} is {value}, not a whole number below 2**53"
-    )
+    value = f"{X[row, column]}, not a whole number below 2**53"
+    return InvalidValueError(above + row, column, f"{problem}: {{where}} is {value}")
 
 
 def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> LevelStatistics | None:
@@ -479,19 +465,12 @@ def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> Leve
                 return None
             moved = np.zeros((batch.n_classes, int(wider.sum())), np.int64)
             starts = np.cumsum(wider) - wider
-            columns = [
-                np.arange(start, start + n_codes)
-                for start, n_codes in zip(starts, sizes, strict=True)
-            ]
+            columns = [np.arange(start, start + n) for start, n in zip(starts, sizes, strict=True)]
             moved[:, np.concatenate(columns)] = counts
             sizes, counts = wider, moved
-        return LevelStatistics(
-            {
-                "count": ExactArray.from_integers(counts),
-                "missing": ExactArray.from_integers(missing),
-            },
-            [np.arange(size) for size in sizes],
-        ).canonical()
+        named = {"count": counts, "missing": missing}
+        tables = {name: ExactArray.from_integers(table) for name, table in named.items()}
+        return LevelStatistics(tables, [np.arange(size) for size in sizes]).canonical()
 
     partials = [partial for partial in workers.map(count_slice, row_slices) if partial is not None]
     if len(partials) < len(row_slices):
@@ -534,12 +513,8 @@ def _column_levels(
         present = column < len(X.levels[j])
         return present, X.levels[j], column[present]
     x = X[:, j]
-    if x.dtype.kind == "f":
-        present = ~np.isnan(x)
-        bad = present & ((x < 0) | (x != np.floor(x)) | (x >= CODES))
-    else:
-        present = np.ones(len(x), bool)
-        bad = (x < 0) | (x >= CODES)
+    present = x == x  # not NaN
+    bad = present & ((x < 0) | (x != np.floor(x)) | (x >= CODES))
     if bad.any():
         raise no_level(X, int(bad.argmax()), j)
     categories, positions = np.unique(x[present].astype(np.int64), return_inverse=True)

@@ -133,11 +133,10 @@ def positive(X: Data, rows: slice = slice(None)) -> Float64:
         row, column = divmod(int(bad.argmax()), x.shape[1])
         value = x[row, column]
         row += rows.start or 0
+        problem = f"{{where}} is {value:g}, not above 0"
         if math.isinf(value):
-            raise InvalidValueError(
-                row, column, f"Input X contains infinity: {{where}} is {value:g}"
-            )
-        raise InvalidValueError(row, column, f"{{where}} is {value:g}, not above 0")
+            problem = f"Input X contains infinity: {{where}} is {value:g}"
+        raise InvalidValueError(row, column, problem)
     return x
 
 

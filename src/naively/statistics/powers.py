@@ -109,12 +109,11 @@ def _sum(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Statistics:
     if n > MOST:
         total = _sum(X[:MOST], batch.part(slice(MOST)), workers, bounds)
         try:
-            total.accumulate(
-                _sum(X[MOST:], batch.part(slice(MOST, n)), workers, bounds), all_classes
-            )
+            rest = _sum(X[MOST:], batch.part(slice(MOST, n)), workers, bounds)
         except InvalidValueError as error:
             error.row += MOST
             raise
+        total.accumulate(rest, all_classes)
         return total
     large = n > FEW * batch.n_classes and n * d > SMALL
     if not large or is_sparse(X) or len(batch.weights) > 0:
@@ -226,13 +225,11 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
 
     if sparse and not squares:
         counts = np.zeros((classes, d), np.int64)
-        completed = workers.map(
-            lambda rows: summing.sparse_counts(
-                *values, batch.codes, weights, rows, threshold, counts
-            ),
-            groups,
-        )
-        if all(completed):
+
+        def count(rows: Int64) -> bool:
+            return summing.sparse_counts(*values, batch.codes, weights, rows, threshold, counts)
+
+        if all(workers.map(count, groups)):
             summed = ExactArray.from_integers(counts, X.nnz << 31)
             return Statistics({"sum": summed, "missing": ExactArray.zeros((classes, d))})
         del counts
@@ -248,11 +245,10 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
     cells = (*sums.arguments, *sums2.arguments, *missing.arguments)
 
     def deposit(rows: Int64) -> object:
+        arguments = batch.codes, weights, rows, threshold, *cells
         if sparse:
-            return summing.sparse_deposits(
-                *values, d, batch.codes, weights, rows, threshold, *cells
-            )
-        return summing.dense_deposits(*values, batch.codes, weights, rows, threshold, *cells)
+            return summing.sparse_deposits(*values, d, *arguments)
+        return summing.dense_deposits(*values, *arguments)
 
     workers.map(deposit, groups)
     return _finished(sums, sums2 if squares else None, missing.exact((classes, d)))
@@ -294,10 +290,9 @@ class PowerStatistics(Statistics):
 
     def impossible(self, class_weight: ExactArray) -> str | None:
         """Check as the base class; also refuse sums whose variance would be negative."""
-        problem = super().impossible(class_weight)
-        if problem is None and Moments(self.tables, class_weight).contradictory():
-            problem = NOT_LEARNED
-        return problem
+        if problem := super().impossible(class_weight):
+            return problem
+        return NOT_LEARNED if Moments(self.tables, class_weight).contradictory() else None
 
 
 @dataclass(frozen=True)
@@ -321,8 +316,6 @@ class CountStatistics(Statistics):
 
     Statistics of some columns may also have ``events``, (C, 1), the sum over all columns.
 
-    Attributes
-    ----------
     width : total number of columns, if these are some of them; else None.
     """
 
@@ -428,10 +421,8 @@ class PresenceStatistics(CountStatistics):
 class Presence(Summary[PresenceStatistics]):
     """Count the rows in which each feature is present.
 
-    Parameters
-    ----------
-    threshold : float or None
-        Values above it are present. None: the values are 0 and 1, or between as soft evidence.
+    threshold : values above it are present. None: the values are 0 and 1, or between as soft
+        evidence.
     """
 
     threshold: float | None
@@ -468,10 +459,7 @@ class Moments:
     The grid is 2**(32 low) for n and Σx and its square for Σx²; Python divides integers of any
     size with one correct rounding.
 
-    Parameters
-    ----------
     tables : ``sum``, ``square`` and ``missing``, (C, d) each.
-    class_weight : (C,)
     """
 
     def __init__(self, tables: dict[str, ExactArray], class_weight: ExactArray) -> None:

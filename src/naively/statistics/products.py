@@ -40,19 +40,10 @@ def cell_count(n_features: int) -> int:
 def sum_products(
     X: npt.NDArray[Any], batch: Batch, workers: Workers, *, pooled: bool, missing: bool
 ) -> dict[str, ExactArray]:
-    """Return exact tables of products of finite values and NaN.
+    """Return exact tables of products of finite values and NaN: see `ProductStatistics`.
 
-    Parameters
-    ----------
-    X : (n, d)
     pooled : whether to sum over the classes.
     missing : whether any value is NaN.
-
-    Returns
-    -------
-    ``product`` (C or 1, d (d + 1) / 2), Σ w x_i x_j over the rows that have both; ``gone``
-    (C, d, d), Σ w x_i over the rows that have i but not j; ``both_gone`` (C, d (d + 1) / 2), the
-    weight of the rows that have neither.
     """
     X, (n, d) = shown(X), X.shape
     if n > MOST:
@@ -184,9 +175,8 @@ def _by_pieces(
         group, start = job
         stop = min(start + TILES, tiles)
         group_rows = groups[group]
-        row_slices = slabs(
-            len(group_rows), max(1, min(inner.count, len(group_rows) // (8 * kernel.ROWS)))
-        )
+        count = max(1, min(inner.count, len(group_rows) // (8 * kernel.ROWS)))
+        row_slices = slabs(len(group_rows), count)
         rooms = inner.map(lambda some: cutter.region(group_rows[some], start, stop), row_slices)
         table = rooms[0].limbs
         for room in rooms[1:]:
@@ -207,13 +197,10 @@ def _rows_of_classes(batch: Batch, rows: Int64) -> list[Int64]:
 class _Room:
     """Buffers of one worker, reused for the next matrix.
 
-    Attributes
-    ----------
     planes : the pieces of some rows, combined; norms : the squares of their columns.
     places, rests : positions and rests of values that the pieces do not hold exactly.
     sums, totals : of the products in each plane.
     limbs : (cells, L) lazy limbs.
-    scratch : (d,) zeros.
     """
 
     def __init__(self, pieces: int, d: int, tiles: int, bits: Window) -> None:
@@ -302,8 +289,6 @@ class _Cutter:
 class ProductStatistics(Statistics):
     """Sums of features and of products of two features.
 
-    Attributes
-    ----------
     tables : ``sum`` (C, d), Σ w x_i; ``product`` (C, d (d + 1) / 2), Σ w x_i x_j for i <= j;
         ``missing`` (C, d), the weight of the rows without i; ``gone`` (C, d, d), Σ w x_i over the
         rows that have i but not j; ``both_gone`` (C, d (d + 1) / 2), the weight of the rows that
@@ -335,15 +320,10 @@ class ProductStatistics(Statistics):
         order = np.arange(d)[columns]
         i, j = np.triu_indices(len(order))
         cells = pair_cells(order[i], order[j], d)
-        return self._with(
-            {
-                "sum": self.tables["sum"].gather(1, order),
-                "product": self.tables["product"].gather(1, cells),
-                "missing": self.tables["missing"].gather(1, order),
-                "gone": self.tables["gone"].gather(1, order).gather(2, order),
-                "both_gone": self.tables["both_gone"].gather(1, cells),
-            }
-        )
+        where = {"sum": order, "product": cells, "missing": order, "gone": order}
+        where["both_gone"] = cells
+        tables = {name: self.tables[name].gather(1, places) for name, places in where.items()}
+        return self._with(tables | {"gone": tables["gone"].gather(2, order)})
 
     def reindex_columns(self, sources: Int64, positions: Int64, n_features: int) -> Self:
         """Reorder all features: own[k] becomes positions[k]."""
@@ -354,10 +334,9 @@ class ProductStatistics(Statistics):
         """Count all features, or none, as missing in rows of these weights."""
         super().add_missing(columns, class_weight)
         if len(columns):
-            both_missing = self.tables["both_gone"]
-            self.tables["both_gone"] = both_missing.accumulate(
-                class_weight.repeated(both_missing.shape[1])
-            )
+            missing = self.tables["both_gone"]
+            weight = class_weight.repeated(missing.shape[1])
+            self.tables["both_gone"] = missing.accumulate(weight)
 
     def pair_weight(self, class_weight: ExactArray) -> ExactArray:
         """Return the weight of the rows that have both features, (C, d (d + 1) / 2)."""
@@ -373,10 +352,8 @@ class ProductStatistics(Statistics):
         """Return why no data can have these statistics, or None if some can."""
         d = self.tables["sum"].shape[1]
         weight = self.pair_weight(class_weight)
-        missing_tables = self.tables["missing"], self.tables["both_gone"]
-        if weight.below_zero(class_weight.repeated(1)) or any(
-            t.any_negative() for t in missing_tables
-        ):
+        is_negative = any(self.tables[name].any_negative() for name in ("missing", "both_gone"))
+        if weight.below_zero(class_weight.repeated(1)) or is_negative:
             return FORGOTTEN
         present = weight.nonzero()
         stray = (self.tables["sum"].nonzero() & ~present[:, diagonal(d)]).any()
@@ -402,13 +379,7 @@ class ProductStatistics(Statistics):
 
 @dataclass(frozen=True)
 class Products(Summary[ProductStatistics]):
-    """Σw x and Σw x xᵀ of real numbers.
-
-    Parameters
-    ----------
-    pooled : bool
-        Whether the products are summed over all classes.
-    """
+    """Σw x and Σw x xᵀ of real numbers; if `pooled`, the products are summed over all classes."""
 
     pooled: bool
 

@@ -60,10 +60,9 @@ def categories(
         present = texts(row_categories)[weights > 0]
         if len(present):
             recognised = find(model_categories, spelled_as(model_categories, present))[1].any()
-            examples = str(model_categories[0]), *map(str, model_categories[1:2])
-            compared[j] = Categories(
-                int(weights.sum()), bool(recognised), str(present[0]), examples
-            )
+            examples = [*map(str, model_categories[:2])]
+            n = int(weights.sum())
+            compared[j] = Categories(n, bool(recognised), str(present[0]), examples)
     return compared
 
 
@@ -114,9 +113,8 @@ def distinct(codes: npt.NDArray[Any], bounds: Sequence[int]) -> tuple[Int64, Int
     """Return (the first row of each kind, the kind of each row) of codes below the bounds."""
     first_rows = kind = np.zeros(len(codes), np.int64)
     for run in runs(bounds, len(codes)):
-        _, first_rows, kind = np.unique(
-            numbered(kind, codes, run, bounds), return_index=True, return_inverse=True
-        )
+        numbers = numbered(kind, codes, run, bounds)
+        _, first_rows, kind = np.unique(numbers, return_index=True, return_inverse=True)
     return first_rows, kind
 
 
@@ -161,8 +159,7 @@ def from_text(rows: Levels, d: int) -> tuple[Codes, list[Levels]]:
 # ---- mixed ---------------------------------------------------------------------------------------
 
 
-SHORT = 32
-"""Length up to which texts do not count towards the room; numbers are shorter."""
+SHORT = 32  # length up to which texts do not count towards the room; numbers are shorter
 
 
 def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
@@ -227,10 +224,7 @@ def hashed(levels: Levels) -> UInt64:
     hashes = np.empty(len(levels), np.uint64)
     for k, level in enumerate(levels.tolist()):
         number = _as_numbers(np.array([level], TEXT)) if len(level) <= SHORT else None
-        if number is None:
-            hashes[k] = hash_of(level.encode())
-        else:
-            hashes[k] = hashed(number)[0]
+        hashes[k] = hash_of(level.encode()) if number is None else hashed(number)[0]
     return hashes
 
 
@@ -240,8 +234,6 @@ def hashed(levels: Levels) -> UInt64:
 class RowStatistics(LevelStatistics):
     """Counts of the distinct rows that have a value in each of d columns.
 
-    Attributes
-    ----------
     tables : ``count`` (C, R), and ``missing`` (C, d), the weight of the rows in which each column
         is missing.
     levels : list of one sorted array: the R distinct rows, each the JSON list of its categories.

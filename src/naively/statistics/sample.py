@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import is_
 from typing import Any, Self
 
 import numpy as np
@@ -25,12 +26,9 @@ from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Data,
 from naively.statistics.levels import Encoded, Levels, count_levels, mixed_arrays, read_mixed
 from naively.statistics.rows import Codes, distinct, encoded, hashed, sizes, union, used
 
-ALL = np.inf
-"""The threshold that includes all keys."""
-KEYS = 2.0**64
-"""Upper bound of the keys."""
-LIGHT = 1e-300
-"""Smaller weights are raised to this."""
+ALL = np.inf  # the threshold that includes all keys
+KEYS = 2.0**64  # upper bound of the keys
+LIGHT = 1e-300  # smaller weights are raised to this
 
 
 def below(keys: UInt64, weight: Float64, threshold: float) -> npt.NDArray[np.bool_]:
@@ -54,8 +52,6 @@ def stands_for(weight: Float64, threshold: float) -> Float64:
 def sampled(weight: Float64, place: Float64, most: int) -> tuple[npt.NDArray[np.intp], Float64]:
     """Return (items of a sample of about `most`, their weights, in units of the threshold t).
 
-    Parameters
-    ----------
     weight : (n,) positive.
     place : (n,) in [0, 1), a hash of each item.
     most : sample size, 1 or more; up to so many items are all included, with unchanged weights.
@@ -81,16 +77,13 @@ def threshold(weight: Float64, most: int) -> float:
 # ---- sample rows ---------------------------------------------------------------------------------
 
 
-SPARE = 1.25
-"""Categories per row, from which unused ones are dropped."""
+SPARE = 1.25  # categories per row, from which unused ones are dropped
 
 
 @dataclass(frozen=True)
 class Rows:
     """Distinct rows, in the order of their keys.
 
-    Attributes
-    ----------
     codes : (R, d) int32, positions in the categories of each column, or their number if missing;
         each column is contiguous.
     levels : list of d sorted arrays, numbers or text.
@@ -104,10 +97,9 @@ class Rows:
 
     def some(self, kept: npt.NDArray[np.bool_]) -> Rows:
         """Select some of the rows."""
-        rows = Rows(
-            _by_column((c[kept] for c in self.codes.T), int(kept.sum()), self.codes.shape[1]),
-            self.levels, self.keys[kept],
-        )  # fmt: skip
+        columns = (column[kept] for column in self.codes.T)
+        codes = _by_column(columns, int(kept.sum()), self.codes.shape[1])
+        rows = Rows(codes, self.levels, self.keys[kept])
         most = max(map(len, self.levels), default=0)
         return rows.trimmed() if most > SPARE * len(rows.keys) else rows
 
@@ -115,14 +107,10 @@ class Rows:
         """Drop unused categories, of which a long stream leaves very many."""
         columns = [*map(used, self.codes.T, self.levels)]
         levels = [categories for _, categories in columns]
-        if all(
-            used_categories is categories
-            for used_categories, categories in zip(levels, self.levels, strict=True)
-        ):
+        if all(map(is_, levels, self.levels)):
             return self
-        return Rows(
-            _by_column((codes for codes, _ in columns), *self.codes.shape), levels, self.keys
-        )
+        codes = _by_column((column for column, _ in columns), *self.codes.shape)
+        return Rows(codes, levels, self.keys)
 
 
 def keys_of(codes: npt.NDArray[Any], levels: list[Levels]) -> UInt64:
@@ -145,9 +133,8 @@ def ordered(codes: npt.NDArray[Any], levels: list[Levels]) -> tuple[Rows, npt.ND
     tied[:-1] |= tied[1:]
     ties = order[tied]
     order[tied] = ties[np.lexsort([*codes[ties].T[::-1], keys[tied]])]
-    return Rows(
-        _by_column((column[order] for column in codes.T), *codes.shape), levels, keys
-    ), order
+    sorted_codes = _by_column((column[order] for column in codes.T), *codes.shape)
+    return Rows(sorted_codes, levels, keys), order
 
 
 def merged(rows: Rows, others: Rows) -> tuple[Rows, Int64, Int64]:
@@ -199,9 +186,8 @@ def _places(
     # shift each by the number of new ones before it
     new_places = np.sort(at[is_new])
     places = at + np.searchsorted(new_places, at, side="right")
-    places[np.flatnonzero(is_new)[np.argsort(at[is_new], kind="stable")]] = new_places + np.arange(
-        len(new_places)
-    )
+    new = np.flatnonzero(is_new)[np.argsort(at[is_new], kind="stable")]
+    places[new] = new_places + np.arange(len(new))
     return places, is_new
 
 
@@ -216,20 +202,15 @@ def _by_column(columns: Iterable[npt.NDArray[Any]], rows: int, size: int) -> Cod
 # ---- sample --------------------------------------------------------------------------------------
 
 
-ROOM = 1 << 25
-"""Largest total length of the distinct texts of all sampled rows, in characters."""
+ROOM = 1 << 25  # largest total length of the distinct texts of all sampled rows, in characters
 
 
 @dataclass(eq=False, repr=False)
 class SampleStatistics(Statistics):
     """Distinct rows whose key is below a threshold times their weight, with their weights.
 
-    Attributes
-    ----------
     tables : ``count`` (C, R), the weight of each row by class, and ``missing`` (C, d), the weight
         of the rows in which each column is missing.
-    rows : the distinct rows, in the order of their keys.
-    limit : largest number of rows.
     threshold : rows with a key of this times their weight, or more, are dropped: 2^64 / t.
     """
 
@@ -375,9 +356,7 @@ class SampleStatistics(Statistics):
     def nbytes(self) -> int:
         """The approximate memory of the rows and their weights, in bytes."""
         texts = (categories for categories in self.levels if categories.dtype.kind == "T")
-        size = sum(
-            int(np.strings.str_len(categories).sum()) + 16 * len(categories) for categories in texts
-        )
+        size = sum(int(np.strings.str_len(text).sum()) + 16 * len(text) for text in texts)
         return super().nbytes + self.codes.nbytes + self.rows.keys.nbytes + size
 
     def impossible(self, class_weight: ExactArray) -> str | None:
@@ -386,11 +365,8 @@ class SampleStatistics(Statistics):
         if count.any_negative() or missing.any_negative():
             return FORGOTTEN
         rows = count.summed(1)
-        if (class_weight - rows).below_zero(class_weight):
-            return NOT_LEARNED
-        if self.is_complete and (rows - class_weight).below_zero(class_weight):
-            return NOT_LEARNED
-        return None
+        excess = [class_weight - rows] + [rows - class_weight] * self.is_complete
+        return NOT_LEARNED if any(sums.below_zero(class_weight) for sums in excess) else None
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
         """Return the shape of each table, for these numbers of classes and features."""
@@ -415,8 +391,6 @@ class SampleStatistics(Statistics):
 class Sample(Summary[SampleStatistics]):
     """Sample the distinct rows, with their weights by class.
 
-    Parameters
-    ----------
     limit : largest number of distinct rows; beyond it, a random sample, in which the probability of
         a row is proportional to its weight. Fewer if the texts of the rows have more than 32
         million characters in total.

@@ -32,8 +32,6 @@ LengthNorm = Literal["l1", "l2"]
 class TermStatistics(Statistics):
     """Counts of the terms of a vocabulary.
 
-    Attributes
-    ----------
     tables : ``sum`` (C, W), the (weighted) count of each term; ``missing`` (C, 1), weight of the
         missing documents; and, if terms are selected by them, ``documents`` (C, W), the weight of
         the documents with the term. W is at least the size of the vocabulary, with spare columns.
@@ -71,10 +69,8 @@ class TermStatistics(Statistics):
             if name == "missing":
                 self.tables[name] = self.tables[name].accumulate(table, classes, sign=sign)
             else:
-                total = self._with_room(self.tables[name])
-                self.tables[name] = total.accumulate(
-                    table.gather(1, slice(size)), classes, places, sign
-                )
+                total, terms = self._with_room(self.tables[name]), table.gather(1, slice(size))
+                self.tables[name] = total.accumulate(terms, classes, places, sign)
         self.undercount += other.undercount
         if sign > 0:  # pruning would hide negative counts
             self.prune()
@@ -164,9 +160,8 @@ class TermStatistics(Statistics):
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
         """Return the shape of each table, for these numbers of classes and features."""
         n_terms = self.tables["sum"].shape[1] if self.vocabulary is None else len(self.vocabulary)
-        return {
-            name: (n_classes, n_features if name == "missing" else n_terms) for name in self.tables
-        }
+        sizes = dict.fromkeys(self.tables, n_terms) | {"missing": n_features}
+        return {name: (n_classes, size) for name, size in sizes.items()}
 
     def arrays(self) -> Arrays:
         """Return the terms and the undercount."""
@@ -183,13 +178,9 @@ class TermStatistics(Statistics):
 class Reference:
     """Document frequencies of terms in reference documents.
 
-    Attributes
-    ----------
     terms : uint8, the terms in UTF-8, sorted and concatenated.
     lengths : (V,) int64, their lengths in bytes.
     documents : (V,) int64, number of documents with each term.
-    total : int, number of documents.
-    vocabulary : the terms.
     """
 
     terms: Bytes
@@ -201,11 +192,8 @@ class Reference:
     def __post_init__(self) -> None:
         vocabulary = Vocabulary.checked(self.terms, self.lengths)
         counts = np.asarray(self.documents)
-        if (
-            counts.dtype != np.int64
-            or counts.shape != (len(vocabulary),)
-            or type(self.total) is not int
-        ):
+        valid = counts.dtype == np.int64 and counts.shape == (len(vocabulary),)
+        if not valid or type(self.total) is not int:
             raise ValueError("the counts of the reference documents do not belong to its terms")
         if ((counts < 0) | (counts > self.total)).any() or self.total >= 1 << 53:
             raise ValueError("the counts of the reference documents cannot be true")
@@ -243,9 +231,6 @@ class Reference:
 class TermCounts(Summary[TermStatistics]):
     """Count terms in the documents of each class, optionally weighted.
 
-    Parameters
-    ----------
-    analysis : how a document becomes terms.
     once : whether a term counts once per document.
     weighting, length_norm : how the counts of a document are transformed; see `naively.Text`.
     buckets : number of buckets that terms are hashed into; 0 for a vocabulary.
@@ -403,8 +388,6 @@ SHARED = ("missing", "kept")
 class PooledTerms(BlockStatistics):
     """Counts of terms, in one or several ways, and a sample of the documents.
 
-    Attributes
-    ----------
     parts : list of TermStatistics, and last the DocumentSample.
     """
 
@@ -481,12 +464,7 @@ class PooledTerms(BlockStatistics):
 
 @dataclass(frozen=True)
 class PooledCounts(Summary[PooledTerms]):
-    """Count terms of the same documents in one or several ways, and sample the documents.
-
-    Parameters
-    ----------
-    parts : tuple of TermCounts
-    """
+    """Count terms of the same documents in one or several ways, and sample the documents."""
 
     parts: tuple[TermCounts, ...]
 
@@ -508,9 +486,8 @@ class PooledCounts(Summary[PooledTerms]):
         blank, terms, several = self.empty(0, 0), list[Any](), len(self.parts) > 1
         for k, (part, blank_terms) in enumerate(zip(self.parts, blank.terms, strict=True)):
             head = f"{k}." if several else ""
-            count_tables = {
-                name: tables[name if name in SHARED else head + name] for name in blank_terms.tables
-            }
+            names = {name: name if name in SHARED else head + name for name in blank_terms.tables}
+            count_tables = {name: tables[stored] for name, stored in names.items()}
             count_arrays = {name.removeprefix(head): array for name, array in arrays.items()
                             if name.startswith(head)}  # fmt: skip
             terms.append(part.read(count_tables, count_arrays, n_features))

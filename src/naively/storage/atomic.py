@@ -94,17 +94,12 @@ def replacing(
     """Yield a temporary file in the same folder, and let it replace `path` if the block succeeds.
 
     If anything fails, the temporary file is removed and the old file is unchanged. Temporary files
-    of writers that were killed are removed, too.
+    of writers that were killed are removed, too. Raises OSError if the file cannot be written, or
+    if `path` exists and is not a regular file.
 
-    Parameters
-    ----------
     keep : a function that gets the descriptor of the new file, locked since before the file was
         in place, and must close it.
     private : whether only the owner can read the file; else it gets the mode of the old one.
-
-    Raises
-    ------
-    OSError : if the file cannot be written, or if `path` exists and is not a regular file.
     """
     target = Path(os.path.realpath(path))  # write through a symbolic link
     if target.exists() and not target.is_file():

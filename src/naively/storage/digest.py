@@ -14,11 +14,9 @@ from naively.model.schema import ColumnNumbers
 from naively.statistics.base import Arrays
 from naively.storage.encoding import encode_statistics, storable
 
-ESTIMATE = "estimate."
-"""Prefix of the names of an estimate's tensors."""
+ESTIMATE = "estimate."  # prefix of the names of an estimate's tensors
 
-Digests = dict[str, str]
-"""Digests of arrays by name; each array is read once for all checksums."""
+Digests = dict[str, str]  # digests of arrays by name; each array is read once for all checksums
 
 
 def text_of(document: Any) -> str:

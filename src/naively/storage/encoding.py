@@ -11,7 +11,7 @@ import re
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from itertools import pairwise
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -154,12 +154,12 @@ def decode_statistics(
         name: exact(prefix + name, arrays.get(prefix + name), low.get(prefix + name))
         for name in blank.stored()
     }
-    own_arrays = {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }
-    return summary.read(tables, own_arrays, n_features)
+    return summary.read(tables, under(prefix, arrays), n_features)
+
+
+def under(prefix: str, arrays: Arrays) -> Arrays:
+    """Return the arrays whose names begin with a prefix, without it."""
+    return {n.removeprefix(prefix): array for n, array in arrays.items() if n.startswith(prefix)}
 
 
 # ---- schemas -------------------------------------------------------------------------------------
@@ -168,22 +168,14 @@ def decode_statistics(
 def encode_schema(schema: Schema, arrays: Arrays) -> dict[str, Any]:
     """Encode the blocks (families and columns), reasons, missing values and declared types."""
     reasons = schema.reasons
-    return {
-        "blocks": [
-            {"family": encode_family(block.family, arrays), "names": _names(block)}
-            for block in schema.blocks
-        ],
-        "columns": reasons
-        and [[name, reason.text, reason.kind] for name, reason in reasons.items()],
-        "missing": list(schema.missing),
-        "types": dict(schema.types),
-    }
-
-
-def _names(block: Block) -> Any:
-    """Return the names of the columns; their number if they are numbered."""
-    is_numbered = isinstance(block.names, ColumnNumbers)
-    return len(block.names) if is_numbered else list(block.names)
+    document: Any = {"blocks": [], "missing": list(schema.missing), "types": dict(schema.types)}
+    for block in schema.blocks:
+        is_numbered = isinstance(block.names, ColumnNumbers)
+        names = len(block.names) if is_numbered else list(block.names)
+        family = encode_family(block.family, arrays)
+        document["blocks"].append({"family": family, "names": names})
+    columns = reasons and [[name, why.text, why.kind] for name, why in reasons.items()]
+    return document | {"columns": columns}
 
 
 def decode_schema(document: Any, arrays: Arrays) -> Schema:
@@ -236,22 +228,16 @@ def _reasons(columns: Any) -> dict[str, Why]:
 
 def encode_family(family: AnyFamily, arrays: Arrays) -> dict[str, Any]:
     """Encode the name of a family and its hyperparameters."""
-    instance: Any = family
-    return {
-        "name": family.name,
-        **{field.name: encode(getattr(family, field.name), arrays) for field in fields(instance)},
-    }
+    names = [field.name for field in fields(cast(Any, family))]
+    return {"name": family.name} | {name: encode(getattr(family, name), arrays) for name in names}
 
 
 def _family(encoded: dict[str, Any], arrays: Arrays) -> AnyFamily:
     name = str(encoded.get("name"))
-    if name == Inferred.name:
-        values = {key: value for key, value in encoded.items() if key != "name"}
-        return hyperparameters(Inferred, values, arrays)
-    if name not in FAMILIES:
+    if name != Inferred.name and name not in FAMILIES:
         raise ValueError(f"naively {__version__} knows no family {name!r}")
     values = {key: value for key, value in encoded.items() if key != "name"}
-    return hyperparameters(FAMILIES[name], values, arrays)
+    return hyperparameters(Inferred if name == Inferred.name else FAMILIES[name], values, arrays)
 
 
 def encode_invalid(invalid: dict[str, Invalid]) -> list[Any]:
@@ -304,16 +290,14 @@ def encode(value: Any, arrays: Arrays) -> Any:
     if isinstance(value, tuple):
         return {"tuple": [encode(item, arrays) for item in value]}
     if isinstance(value, dict):
-        return {
-            "dict": [[encode(key, arrays), encode(entry, arrays)] for key, entry in value.items()]
-        }
+        pairs = value.items()
+        return {"dict": [[encode(key, arrays), encode(entry, arrays)] for key, entry in pairs]}
     if isinstance(value, Family) and is_dataclass(value):
         values = {entry.name: encode(getattr(value, entry.name), arrays) for entry in fields(value)}
         return {"family": value.name, **values}
     if isinstance(value, Reference):
-        return {
-            "reference": {name: encode(entry, arrays) for name, entry in value.fields().items()}
-        }
+        parts = {name: encode(entry, arrays) for name, entry in value.fields().items()}
+        return {"reference": parts}
     if isinstance(value, FixedPlan):
         parts = {name: encode(entry, arrays) for name, entry in sorted(value.arrays.items())}
         return {"plan": parts, "labels": [encode(entry, arrays) for entry in value.labels]}

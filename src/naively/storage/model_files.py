@@ -63,8 +63,7 @@ from naively.storage.parts import Part, decode_parts, encode_parts
 
 VERSION = 5
 KEY = "naively"
-SERVED = "served"
-"""Key in `Saved.extra` for the log of a served model: see `naively.serve.store`."""
+SERVED = "served"  # key in `Saved.extra` for the log of a served model: see `naively.serve.store`
 
 Stamp = tuple[int, int, int, int]
 
@@ -92,13 +91,8 @@ class VersionError(ValueError):
 class Saved:
     """The content of a model file.
 
-    Attributes
-    ----------
-    model : Model
     estimator : str, name of the scikit-learn estimator; empty for a model without one.
-    params : dict, the estimator's parameters.
     extra : dict of str, other notes; the command line stores the kind of documents here.
-    written_by : str, version of naively.
     learned : dict, fitted attributes of the estimator that are not in the model.
     parts : the named parts, and `REST`; empty without names. See `naively.storage.named_parts`.
     stamp : stamp of the file that it was read from; see `stamp_of`.
@@ -122,11 +116,8 @@ class Saved:
 def to_bytes(saved: Saved) -> bytes:
     """Encode a model with its exact statistics as bytes; nothing is estimated.
 
-    An existing estimate is included if the family stores it (`Family.keeps`).
-
-    Raises
-    ------
-    ValueError : if the model has values that cannot be encoded.
+    An existing estimate is included if the family stores it (`Family.keeps`). Raises ValueError if
+    the model has values that cannot be encoded.
     """
     try:
         document, arrays = _encoded(saved)
@@ -146,9 +137,8 @@ def to_bytes(saved: Saved) -> bytes:
 def from_bytes(content: bytes, source: str = "this") -> Saved:
     """Decode bytes from `to_bytes`; nothing is estimated.
 
-    Raises
-    ------
-    ModelFileError : if they are not a model, or damaged; `source` is their name in the message.
+    Raises ModelFileError if they are not a model, or damaged; `source` is their name in the
+    message.
     """
     try:
         size = int.from_bytes(content[:8], "little")
@@ -174,12 +164,8 @@ def save(saved: Saved, path: str | os.PathLike[str], workers: Workers | None = N
     """Write a model to a file atomically, and set `saved.stamp`.
 
     If the family stores its estimate (`Family.keeps`), estimate first, on these workers: a file is
-    written once and read often.
-
-    Raises
-    ------
-    ValueError : if the model has values that cannot be encoded.
-    OSError : if the file cannot be written; an old file is unchanged.
+    written once and read often. Raises ValueError if the model has values that cannot be encoded;
+    OSError if the file cannot be written; an old file is unchanged.
     """
     if saved.model.family.keeps and len(saved.model.classes):
         with suppress(ValueError):  # too few rows for its prior so far
@@ -192,13 +178,7 @@ def save(saved: Saved, path: str | os.PathLike[str], workers: Workers | None = N
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
-    """Read a model file.
-
-    Raises
-    ------
-    ModelFileError : if it is not a model file, or damaged.
-    OSError : if it cannot be read.
-    """
+    """Read a model file. Raises ModelFileError if it is none, or damaged; OSError if unreadable."""
     if not stat.S_ISREG(Path(path).stat().st_mode):
         what = "a folder, not a model file" if Path(path).is_dir() else "no regular file"
         raise ModelFileError(f"{path} is {what}; `naively fit` and `save` write a model file")
@@ -237,23 +217,16 @@ def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
         low |= encode_statistics(part, arrays, f"statistics.{k}.")
     prior = {item.name: encode(getattr(model.prior, item.name), arrays) for item in fields(Prior)}
     document = {
-        "format": "naively model",
-        "version": VERSION,
-        "written_by": saved.written_by,
+        "format": "naively model", "version": VERSION, "written_by": saved.written_by,
         "estimator": saved.estimator,
         "params": {name: encode(value, arrays) for name, value in saved.params.items()},
-        "prior": prior,
-        "classes": encode_classes(model.classes, arrays),
+        "prior": prior, "classes": encode_classes(model.classes, arrays),
         "declared": np.flatnonzero(np.isin(model.classes, model.declared)).tolist(),
-        "schema": encode_schema(model.counted, arrays),
-        "rows": model.rows,
-        "unlabelled": model.unlabelled,
-        "invalid": encode_invalid(model.unread),
-        "target": model.target,
-        "low": low,
-        "extra": saved.extra,
+        "schema": encode_schema(model.counted, arrays), "rows": model.rows,
+        "unlabelled": model.unlabelled, "invalid": encode_invalid(model.unread),
+        "target": model.target, "low": low, "extra": saved.extra,
         "learned": {name: encode(item, arrays) for name, item in saved.learned.items()},
-    }
+    }  # fmt: skip
     if isinstance(model, Multilabel):
         document["multilabel"] = True
     if estimate:
@@ -281,14 +254,11 @@ def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
             f"{document['version']} of the format, where naively {__version__} reads version "
             f"{VERSION}: {remedy}"
         )
-    encoding.expect(
-        document,
-        {
-            "checksum": str, "written_by": str, "estimator": str, "params": dict, "prior": dict,
-            "classes": dict, "declared": list, "schema": dict, "rows": int, "unlabelled": int,
-            "invalid": list, "low": dict, "extra": dict, "learned": dict, "packed": dict,
-        },
-    )  # fmt: skip
+    encoding.expect(document, {
+        "checksum": str, "written_by": str, "estimator": str, "params": dict, "prior": dict,
+        "classes": dict, "declared": list, "schema": dict, "rows": int, "unlabelled": int,
+        "invalid": list, "low": dict, "extra": dict, "learned": dict, "packed": dict,
+    })  # fmt: skip
     if document["checksum"] != checksum(document, digests):
         raise ValueError("its checksum is wrong: some of it was changed after it was written")
     arrays = unpack(arrays, document["packed"])
@@ -338,18 +308,11 @@ def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
 def _restore(model: Model, document: dict[str, Any], arrays: Arrays, digests: Digests) -> None:
     """Restore the estimate in a file.
 
-    Raises
-    ------
-    ValueError : if the estimate is damaged or belongs to another model.
+    Raises ValueError if the estimate is damaged or belongs to another model.
     """
     if document["estimate"] != estimate_digest(document, digests):
         raise ValueError("the estimate in it was made from other rows, or changed since")
-    estimate = {
-        name.removeprefix(ESTIMATE): array
-        for name, array in arrays.items()
-        if name.startswith(ESTIMATE)
-    }
-    if not estimate:
+    if not (estimate := encoding.under(ESTIMATE, arrays)):
         raise ValueError("its estimate is not there")
     try:
         model.restore(estimate, _chosen(document, model))

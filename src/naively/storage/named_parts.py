@@ -30,17 +30,7 @@ def model_of(name: str, part: Part) -> Model:
 
 
 def learn(saved: Saved, more: Model, name: str = REST) -> list[Issue]:
-    """Add a model of new rows to a model and to one of its parts, in place: see `updated`.
-
-    Parameters
-    ----------
-    more : a model of the new rows alone.
-    name : name of the part; `REST` for rows without one.
-
-    Returns
-    -------
-    list of Issue : issues of the new rows, to report to the user.
-    """
+    """Add a model of new rows to a model and to its part `name`, in place; return their issues."""
     parts = begun(saved.parts, saved.model, more, name)
     saved.model, issues = updated(saved.model, more)
     saved.parts = added(parts, saved.model, more, name)
@@ -57,11 +47,8 @@ def check_name(name: str) -> None:
 def begun(parts: Mapping[str, Part], model: Model, more: Model, name: str) -> Mapping[str, Part]:
     """Return the parts of a model before new rows are added to the part `name`.
 
-    The first named part makes all earlier rows the part `REST`.
-
-    Raises
-    ------
-    ValueError : if the name is invalid, or if the new rows cannot be stored.
+    The first named part makes all earlier rows the part `REST`. Raises ValueError if the name is
+    invalid, or if the new rows cannot be stored.
     """
     check_name(name)
     if name or parts:
@@ -70,13 +57,7 @@ def begun(parts: Mapping[str, Part], model: Model, more: Model, name: str) -> Ma
 
 
 def added(parts: Mapping[str, Part], total: Model, more: Model, name: str) -> Mapping[str, Part]:
-    """Return the parts after new rows were added, given those of `begun`; empty without names.
-
-    Parameters
-    ----------
-    total : the model after the new rows were added.
-    more : a model of the new rows alone.
-    """
+    """Return the parts after new rows were added, given those of `begun`; empty without names."""
     if not name and not parts:
         return parts
     earlier = [(name, parts[name])] if name in parts else []
@@ -88,20 +69,10 @@ def forget(saved: Saved, removed: Mapping[str, Model | None]) -> Model:
 
     The remaining parts are summed again, so that the result equals a model that was never trained
     on the rows. Subtraction would leave a trace in samples of rows, and in grids that are coarser
-    than the remaining rows need.
+    than the remaining rows need. Returns a model of the forgotten rows. Raises ValueError if there
+    is no such part, or if its sums show that it does not contain the rows; nothing is changed then.
 
-    Parameters
-    ----------
     removed : a model of the rows to forget, by name of the part; None to forget the whole part.
-
-    Returns
-    -------
-    Model : a model of the forgotten rows.
-
-    Raises
-    ------
-    ValueError : if there is no such part, or if its sums show that it does not contain the rows;
-        nothing is changed then.
     """
     if not saved.parts and [*removed] == [REST] and (only := removed[REST]) is not None:
         saved.model.forget(only)
@@ -109,7 +80,7 @@ def forget(saved: Saved, removed: Mapping[str, Model | None]) -> Model:
     total, parts = saved.model, saved.parts
     for name in removed:
         if name not in parts:
-            raise NeverLearnedError(part_in_words(name))
+            raise NeverLearnedError(f"the part {name!r}" if name else "rows without a part")
     if problem := total.statistics.refused():
         raise NeverLearnedError(problem)
     remaining = {name: part for name, part in parts.items() if name not in removed}
@@ -165,14 +136,12 @@ def merged(total: Model, saved: Sequence[Saved]) -> Mapping[str, Part]:
 
 def summed(total: Model, models: Sequence[Model | tuple[str, Part]]) -> Model:
     """Add models and named parts, with the current families of the model `total`."""
-    combined = total.blank()
-    if len(models) == 1:
-        (first,) = models
-        model = first if isinstance(first, Model) else model_of(*first)
-        combined = _added(combined, model)
-    elif models:
+    if len(models) > 1:
         half = len(models) // 2  # pairwise: large sums are copied log2(n) times only
-        combined = _added(summed(total, models[:half]), summed(total, models[half:]))
+        return _added(summed(total, models[:half]), summed(total, models[half:]))
+    combined = total.blank()
+    for item in models:
+        combined = _added(combined, item if isinstance(item, Model) else model_of(*item))
     return combined
 
 
@@ -182,8 +151,3 @@ def _added(total: Model, model: Model) -> Model:
         return counting.merge(total, model)
     total.absorb(counted_alike(model, total)[0].under(total.counted))
     return total
-
-
-def part_in_words(name: str) -> str:
-    """Return the name of a part for messages."""
-    return f"the part {name!r}" if name else "rows without a part"

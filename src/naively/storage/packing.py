@@ -22,10 +22,8 @@ from naively.statistics.base import Arrays
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
 
-SMALL = 4096
-"""Bytes of an array up to which it is stored as it is."""
-WORTH = 7 / 8
-"""Share of the bytes that a smaller form may take, at most, to be used."""
+SMALL = 4096  # bytes of an array up to which it is stored as it is
+WORTH = 7 / 8  # share of the bytes that a smaller form may take, at most, to be used
 LONG = 1 << 28
 """Bits of a column up to which its numbers are split into bits: types are faster for many."""
 BITS, TYPE, ZEROS = "bits", "type", "zeros"

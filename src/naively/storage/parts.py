@@ -12,8 +12,7 @@ import numpy as np
 
 from naively.statistics.base import Arrays
 
-REST = ""
-"""Name of the part of all rows without a named part."""
+REST = ""  # name of the part of all rows without a named part
 WHEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
@@ -21,10 +20,7 @@ WHEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 class Part:
     """A part of a model, stored as bytes. `naively.storage.named_parts.model_of` reads it.
 
-    Attributes
-    ----------
     content : the model of its rows alone, from `naively.storage.model_files.to_bytes`.
-    rows : int
     changed : UTC time of the last change, such as 2026-11-22T23:42:40Z.
     """
 
@@ -49,9 +45,7 @@ def encode_parts(parts: Mapping[str, Part], arrays: Arrays) -> list[Any]:
 def decode_parts(encoded: Any, arrays: Arrays, rows: int) -> dict[str, Part]:
     """Decode the parts of a model with `rows` rows. Their contents are not read yet.
 
-    Raises
-    ------
-    ValueError : if the parts are invalid; the message says why.
+    Raises ValueError if the parts are invalid; the message says why.
     """
     if not isinstance(encoded, list):
         raise ValueError("its parts are no list")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,16 +22,11 @@ def parameters(posterior: Posterior) -> pa.Table:
     features, joined by " × ", and all levels; a null level stands for unseen cells.
     """
     labels = pa.array(posterior.classes.tolist())
-    batches = [_rows(labels, *parameter) for parameter in _numbers(posterior)]
-    return pa.concat_tables(batches)
-
-
-def _numbers(posterior: Posterior) -> Iterator[tuple[Sequence[str], Listed]]:
-    """Yield (column names, parameters): the class prior, then those of each block."""
-    yield (), Listed("prior", None, None, posterior.class_prior[:, np.newaxis])
+    prior = Listed("prior", None, None, posterior.class_prior[:, np.newaxis])
+    tables = [_rows(labels, (), prior)]
     for block, estimates in posterior.blocks:
-        for listed in estimates.listed():
-            yield block.names, listed
+        tables += [_rows(labels, block.names, listed) for listed in estimates.listed()]
+    return pa.concat_tables(tables)
 
 
 def _rows(labels: Labels, names: Sequence[str], numbers: Listed) -> pa.Table:
@@ -62,10 +57,7 @@ PREDICTION = "prediction"
 class Answer(NamedTuple):
     """Predictions of some rows.
 
-    Attributes
-    ----------
     labels : (n,) labels; None where the model abstains.
-    proba : (n, C) P(c | x), or None.
     top : (labels, their P(c | x)) of the k most probable classes, both (n, k), or None.
     """
 
@@ -89,12 +81,13 @@ class Answer(NamedTuple):
             predictions[name] = pa.array(np.ascontiguousarray(self.proba[:, c]))
         for k in range(0 if self.top is None else self.top[0].shape[1]):
             assert self.top is not None
-            top = ((f"top_{k + 1}", self.top[0], kind), (f"P(top_{k + 1})", self.top[1], None))
+            top = (
+                (f"top_{k + 1}", self.top[0], kind),
+                (f"P(top_{k + 1})", self.top[1], pa.float64()),
+            )
             for name, ranked, type_ in top:
-                cells = ranked[:, k].tolist()
-                predictions[_free(name, {*taken, *predictions})] = pa.array(
-                    cells, type_ or pa.float64()
-                )
+                cells = pa.array(ranked[:, k].tolist(), type_)
+                predictions[_free(name, {*taken, *predictions})] = cells
         return predictions
 
     def fields(self, classes: Labels) -> dict[str, list[Any]]:
@@ -102,14 +95,12 @@ class Answer(NamedTuple):
         names = [str(label) for label in classes.tolist()]
         fields: dict[str, list[Any]] = {PREDICTION: self.labels.tolist()}
         if self.proba is not None:
-            fields["probabilities"] = [
-                dict(zip(names, row, strict=True)) for row in self.proba.tolist()
-            ]
+            rows = self.proba.tolist()
+            fields["probabilities"] = [dict(zip(names, row, strict=True)) for row in rows]
         if self.top is not None:
-            rows = zip(*(part.tolist() for part in self.top), strict=True)
             fields["top"] = [
                 [{"label": label, "probability": p} for label, p in zip(*row, strict=True)]
-                for row in rows
+                for row in zip(*(part.tolist() for part in self.top), strict=True)
             ]
         return fields
 

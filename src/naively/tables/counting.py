@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,8 @@ from naively.families.base import AnyFamily, unlike
 from naively.model.model import Model
 from naively.model.schema import NO_VALUES, Block, Schema, together
 from naively.statistics.base import Batch, InvalidValueError
-from naively.statistics.candidates import Values
-from naively.tables import encoding
 from naively.tables.declared import declaring
-from naively.tables.encoding import encode
+from naively.tables.encoding import encode_parts, summarise_open
 from naively.tables.left_out import unvaried
 from naively.tables.names import columns_named, few
 from naively.tables.targets import LabelCodes
@@ -30,17 +28,13 @@ from naively.tables.targets import LabelCodes
 def like(model: Model, workers: Workers) -> Model:
     """Return an empty model with the columns, families and structure of `model`, for `like=`.
 
-    A model whose family stores no rows has no structure, and is returned itself.
-
-    Raises
-    ------
-    ValueError : if the structure of this model cannot be fixed.
+    A model whose family stores no rows has no structure, and is returned itself. Raises ValueError
+    if the structure of this model cannot be fixed.
     """
     family = model.family
     if not family.keeps:
         return model
-    plan = model.posterior(workers).parameters.fixed(model.classes)
-    if plan is None:
+    if (plan := model.posterior(workers).parameters.fixed(model.classes)) is None:
         return model
     block = Block(replace(family, plan=plan), model.schema.names)  # type: ignore[type-var]
     schema = replace(model.schema, blocks=(block,))
@@ -53,11 +47,8 @@ def counted_alike(model: Model, other: Model) -> tuple[Model, Model]:
     """Return both models, counted for the same structure.
 
     If one has a fixed structure (`like=`) and the other stores rows, these rows are counted for
-    that structure.
-
-    Raises
-    ------
-    ValueError : if both have fixed structures that differ, or if only a sample of rows is stored.
+    that structure. Raises ValueError if both have fixed structures that differ, or if only a sample
+    of rows is stored.
     """
     if model.counted.open is not None or other.counted.open is not None:
         return model, other
@@ -89,8 +80,7 @@ def _by_plan(model: Model, other: Model) -> Model:
 MOST_LEVELS = 1_000_000
 """Maximum number of categories of a column; one with more is probably an identifier."""
 
-BATCH = 1 << 17
-"""Number of rows that are encoded and counted at a time."""
+BATCH = 1 << 17  # number of rows that are encoded and counted at a time
 
 
 def slices(table: pa.Table) -> list[tuple[int, pa.Table]]:
@@ -104,8 +94,6 @@ def summarise(
 ) -> Model:  # fmt: skip
     """Count these rows for the schema of a blank model, and return a model of them alone.
 
-    Parameters
-    ----------
     labels : (classes, code of each row); the code of a missing label is the number of classes.
     weights : (n,) or None; rows of weight 0 are skipped.
     declares : whether to apply the types that the batch declares, beside those of the model.
@@ -119,39 +107,23 @@ def summarise(
     schema = declaring(blank.counted, batch) if declares else blank.counted
     blank = blank if schema is blank.counted else blank.blank(schema)
     classes, codes = present_classes(classes, codes)
-    if schema.open is not None:
-        return _open(blank, batch, classes, codes, weights, unlabelled)
-    rows, invalid = encode(schema, batch)
+    parts, invalid = encode_parts(schema.bare, batch)
     if weights is not None and not weights.all():
         mask = weights > 0
-        rows, codes, weights = rows[mask], codes[mask], weights[mask]
+        parts, codes, weights = [part[mask] for part in parts], codes[mask], weights[mask]
         classes, codes = present_classes(classes, codes)
-    model = blank.summarise(rows, (classes, codes), weights)
+    if schema.open is None:
+        model = blank.summarise(schema.rows(parts, len(codes)), (classes, codes), weights)
+    else:  # some columns have types inferred from all training rows
+        row_weights = np.empty(0) if weights is None else weights
+        labelled = Batch(codes.astype(np.int64), len(classes), row_weights)
+        try:
+            model, unsuited = summarise_open(blank, parts, labelled)
+        except InvalidValueError as error:
+            raise error.named(None) from None
+        model.classes = classes
+        add_invalid(invalid, unsuited)
     model.unlabelled, model.unread = unlabelled, invalid
-    return model
-
-
-def _open(
-    blank: Model, batch: pa.Table, classes: Labels, codes: npt.NDArray[np.integer],
-    weights: Float64 | None, unlabelled: int,
-) -> Model:  # fmt: skip
-    """Do the same as `summarise`, if some columns have types inferred from all training rows."""
-    rows, invalid = encoding.declared(blank.counted.bare, batch)
-    if weights is not None and not weights.all():
-        mask = weights > 0
-        rows, codes, weights = [part[mask] for part in rows], codes[mask], weights[mask]
-        classes, codes = present_classes(classes, codes)
-    labelled = Batch(
-        codes.astype(np.int64), len(classes), np.empty(0) if weights is None else weights
-    )
-    values = next(part for part in rows if isinstance(part, Values))
-    try:
-        model, invalid_inferred = encoding.summarise(blank, values, rows, labelled)
-    except InvalidValueError as error:
-        raise error.named(None) from None
-    model.classes, model.unlabelled = classes, unlabelled
-    model.unread = invalid
-    add_invalid(model.unread, invalid_inferred)
     return model
 
 
@@ -180,12 +152,9 @@ def other_columns(
     schema: Schema, target: str | None, names: Iterable[str]
 ) -> tuple[list[str], list[str]]:
     """Return (features of the model that these columns lack, columns unknown to the model)."""
-    columns = dict.fromkeys(names)
-    learned = {*schema.why, target}
-    return (
-        [name for name in schema.ordered if name not in columns],
-        [name for name in columns if name not in learned],
-    )
+    columns, learned = dict.fromkeys(names), {*schema.why, target}
+    absent = [name for name in schema.ordered if name not in columns]
+    return absent, [name for name in columns if name not in learned]
 
 
 # ---- merging -------------------------------------------------------------------------------------
@@ -197,16 +166,15 @@ def unshared(model: Model, other: Model, names: tuple[str, str]) -> str | None:
     Their names may be typing errors. `names` are those of the models.
     """
     columns, other_columns_ = model.schema.why, other.schema.why
+    absent_columns = (
+        [n for n in columns if n not in other_columns_],
+        [n for n in other_columns_ if n not in columns],
+    )
     only = [
         f"only {owner} has the {columns_named(few(absent), absent)}"
-        for owner, absent in zip(
-            names,
-            ([name for name in columns if name not in other_columns_],
-             [name for name in other_columns_ if name not in columns]),
-            strict=True,
-        )
+        for owner, absent in zip(names, absent_columns, strict=True)
         if absent
-    ]  # fmt: skip
+    ]
     if not only:
         return None
     return f"{'; '.join(only)}; these columns count as missing in the rows of the other model"
@@ -215,21 +183,17 @@ def unshared(model: Model, other: Model, names: tuple[str, str]) -> str | None:
 def merge(model: Model, other: Model) -> Model:
     """Add two models; columns, classes and categories merge by union.
 
-    Returns
-    -------
-    Model : the sum. It may be `model` itself, changed in place.
-
-    Raises
-    ------
-    ValueError : if the models cannot be added (`model` is then unchanged), or if a column of the
-        sum has more than a million categories.
+    The sum may be `model` itself, changed in place. Raises ValueError if the models cannot be added
+    (`model` is then unchanged), or if a column of the sum has more than a million categories.
     """
     model, other = counted_alike(model, other)
     schema, other_schema = model.counted, other.counted
     without_reasons = schema.reasons is None or other_schema.reasons is None
-    if without_reasons or (
-        schema.reasons == other_schema.reasons and _same_blocks(schema.bare, other_schema.bare)
-    ):
+    own, others = (
+        [(block.names, block.family.summary) for block in part.bare.blocks]
+        for part in (schema, other_schema)
+    )
+    if without_reasons or (schema.reasons == other_schema.reasons and own == others):
         wider = schema if without_reasons else schema.declaring(other_schema.types)
     else:
         open_a, open_b = (_empty(m) if m.counted.open else unvaried(m) for m in (model, other))
@@ -249,13 +213,10 @@ def _overflowing(model: Model, other: Model, summed: list[set[str]]) -> list[set
 
     Two sets: of columns with too many numbers, and with too much text.
     """
-    overflowing = []
-    parts = [(m.counted.open, _candidates(m)) for m in (model, other)]
-    if any(candidate is None for candidate, _ in parts):
+    block, other_block, overflowing = model.counted.open, other.counted.open, []
+    if block is None or other_block is None:
         return summed
-    (block, a), (other_block, b) = parts
-    assert block is not None
-    assert other_block is not None
+    a, b = model.candidates, other.candidates
     places = {name: k for k, name in enumerate(other_block.names)}
     for of_texts, names in enumerate(summed):
         exceeding = {
@@ -270,44 +231,23 @@ def _overflowing(model: Model, other: Model, summed: list[set[str]]) -> list[set
 
 def _empty(model: Model) -> dict[str, str]:
     """Return the columns of undeclared type that have no values, with the reason."""
-    block, candidates = model.counted.open, _candidates(model)
-    assert block is not None
-    sizes = [len(numbers) + len(texts) for numbers, texts in candidates.pairs]
-    return {n: NO_VALUES.text for n, size in zip(block.names, sizes, strict=True) if not size}
-
-
-def _candidates(model: Model) -> Any:
-    """Return the statistics of columns of undeclared type; None if there are no such columns."""
-    for part, counted in zip(model.counted.parts, model.counted_parts, strict=True):
-        if part.summary.takes == "values":
-            return counted
-    return None
-
-
-def _same_blocks(a: Schema, b: Schema) -> bool:
-    """Return whether two schemas have the same columns and statistics."""
-    pairs = zip(a.blocks, b.blocks, strict=False)
-    return len(a.blocks) == len(b.blocks) and all(
-        block.names == other_block.names and block.family.summary == other_block.family.summary
-        for block, other_block in pairs
-    )
+    assert model.counted.open is not None
+    pairs = zip(model.counted.open.names, model.candidates.pairs, strict=True)
+    return {n: NO_VALUES.text for n, (numbers, texts) in pairs if len(numbers) + len(texts) == 0}
 
 
 def union(a: Schema, b: Schema, open_a: Mapping[str, str], open_b: Mapping[str, str]) -> Schema:
     """Return the schema with the columns of both, and their declared families.
 
-    Parameters
-    ----------
-    a, b : Schema
+    Raises ValueError if the families of a column cannot be added, or if one schema skips a column.
+
     open_a, open_b : columns with at most one distinct value, with the reason; their family is
         taken from the other schema.
-
-    Raises
-    ------
-    ValueError : if the families of a column cannot be added, or if one schema skips a column.
     """
     blocks = [*a.blocks, *b.blocks]
-    _check_rows(blocks)
+    for block, other in product(blocks, blocks):
+        if _keeps_rows(block) and block.family.summary != other.family.summary:
+            raise ValueError(f"models that cannot be added: {unlike(block.family, other.family)}")
     schemas = {
         name: _decisive(name, a, b, open_a, open_b) if name in a.why and name in b.why
         else a if name in a.why else b
@@ -327,16 +267,6 @@ def union(a: Schema, b: Schema, open_a: Mapping[str, str], open_b: Mapping[str, 
     return schema.counting(*(x | y for x, y in zip(a.summed, b.summed, strict=True)))
 
 
-def _check_rows(blocks: Sequence[Block]) -> None:
-    """Raise ValueError if some blocks store rows, and others have different statistics."""
-    for block in blocks:
-        for other in blocks:
-            if _keeps_rows(block) and block.family.summary != other.family.summary:
-                raise ValueError(
-                    f"models that cannot be added: {unlike(block.family, other.family)}"
-                )
-
-
 def _keeps_rows(block: Block) -> bool:
     """Return whether a block stores rows; columns can be added to such a block."""
     return bool(block.family.summary.takes == "cells")
@@ -344,10 +274,8 @@ def _keeps_rows(block: Block) -> bool:
 
 def _hyperparameters(name: str, family: AnyFamily, first: Schema) -> AnyFamily:
     """Return the first model's family of a column, if it has the same statistics; else `family`."""
-    first_family = first.family_of.get(name)
-    return (
-        family if first_family is None or first_family.summary != family.summary else first_family
-    )
+    first_family = first.family_of.get(name, family)
+    return first_family if first_family.summary == family.summary else family
 
 
 def _blocks(declared: dict[str, Schema], first: Schema) -> Iterator[Block]:
@@ -367,10 +295,7 @@ def _blocks(declared: dict[str, Schema], first: Schema) -> Iterator[Block]:
                     done.add(row_columns)
             elif (names := tuple(block.names)) not in done:
                 other_blocks = [declared[other].blocks_of.get(other, []) for other in names]
-                if any(
-                    names not in [tuple(item.names) for item in candidates]
-                    for candidates in other_blocks
-                ):
+                if any(names not in {tuple(b.names) for b in others} for others in other_blocks):
                     raise ValueError(f"the columns {names} are one block in one model only")
                 yield block
                 done.add(names)

@@ -36,15 +36,11 @@ def declared_by_user(
 ) -> dict[str, ColumnType]:
     """Return the types that a user declares.
 
-    Raises
-    ------
-    ValueError : if an argument is not a list of names, or a column is in both.
+    Raises ValueError if an argument is not a list of names, or a column is in both.
     """
     types: dict[str, ColumnType] = {}
-    kinds: tuple[tuple[ColumnType, Collection[str]], ...] = (
-        ("categorical", categorical), ("numeric", numeric)
-    )  # fmt: skip
-    for kind, names in kinds:
+    kinds: dict[ColumnType, Collection[str]] = {"categorical": categorical, "numeric": numeric}
+    for kind, names in kinds.items():
         is_list = isinstance(names, Collection) and not isinstance(names, str)
         if not is_list or not all(isinstance(name, str) for name in names):
             raise ValueError(f"{kind} is a list of names of columns, as ['zip'], not {names!r}")
@@ -57,9 +53,7 @@ def declared_by_user(
 def declaring(schema: Schema, table: pa.Table | SparseTable) -> Schema:
     """Return the schema with the types that these rows declare.
 
-    Raises
-    ------
-    ValueError : if a column was counted as numeric before: its sums have no categories.
+    Raises ValueError if a column was counted as numeric before: its sums have no categories.
     """
     types: dict[str, ColumnType] = {}
     for name, kind in declared_types(table, schema.family_of, schema.missing).items():
@@ -85,10 +79,8 @@ PROSE, PROSE_ROWS = 6, 1000  # minimum mean words per value, over the first 1000
 
 def documents(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> Documents:
     """Return a column as documents. Spellings of a missing value are missing documents."""
-    kind = column.type
     types = pa.types
-    if types.is_dictionary(kind):
-        kind = kind.value_type
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
     if not (is_text(kind) or types.is_binary(kind) or types.is_large_binary(kind)):
         places, texts = level_texts(flat(column), ())
         column = pa.array([*texts, None], pa.string()).take(pa.array(places))
@@ -111,10 +103,8 @@ def check_text(name: str, column: pa.Array | pa.ChunkedArray, missing: Collectio
         content = "dates or times"
     elif is_text(kind) or is_number(kind):
         parsed = numbers(first, missing)
-        are_numbers = np.isfinite(parsed.values).any() and not (
-            parsed.invalid.any() or parsed.truths
-        )
-        content = "numbers" if are_numbers else ""
+        is_invalid = parsed.invalid.any() or parsed.truths
+        content = "numbers" if np.isfinite(parsed.values).any() and not is_invalid else ""
     elif pa.types.is_nested(kind):
         content = str(kind)
     if content:

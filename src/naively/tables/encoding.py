@@ -28,18 +28,24 @@ from naively.text.documents import Documents
 
 Arrays = Mapping[str, pa.Array]
 
-LONGEST = 1 << 16
-"""Maximum length of a category in stored rows; longer ones are truncated."""
+LONGEST = 1 << 16  # maximum length of a category in stored rows; longer ones are truncated
 
 
 def encode(
     schema: Schema, batch: pa.RecordBatch | pa.Table | SparseTable, without: Collection[str] = ()
 ) -> tuple[Data, dict[str, Invalid]]:
-    """Return (rows encoded for a schema, invalid values by column).
+    """Return (rows encoded for a schema, invalid values by column): see `encode_parts`."""
+    parts, invalid = encode_parts(schema, batch, without)
+    return schema.rows(parts, batch.num_rows), invalid
 
-    Absent columns, and those in `without`, are missing.
 
-    Raises ValueError for a sparse matrix, unless the model has as many columns, of one block.
+def encode_parts(
+    schema: Schema, batch: pa.RecordBatch | pa.Table | SparseTable, without: Collection[str] = ()
+) -> tuple[list[Data], dict[str, Invalid]]:
+    """Return (data of each part of a schema, encoded for its summary; invalid values by column).
+
+    Absent columns, and those in `without`, are missing. Raises ValueError for a sparse matrix,
+    unless the model has as many columns, of one block.
     """
     if isinstance(batch, SparseTable):
         if len(schema.parts) != 1 or len(schema.names) != batch.matrix.shape[1]:
@@ -48,14 +54,13 @@ def encode(
                 f"{len(schema.names)} columns in {len(schema.blocks)} blocks were trained"
             )
         takes = schema.parts[0].summary.takes_sparse
-        return schema.rows([batch.matrix if takes else dense(batch.matrix)], batch.num_rows), {}
-    invalid: dict[str, Invalid] = {}
-    parts = []
+        return [batch.matrix if takes else dense(batch.matrix)], {}
+    parts, invalid = [], dict[str, Invalid]()
     for part in schema.parts:
         data, invalid_part = encode_part(part, batch, schema, without)
         parts.append(data)
         invalid |= invalid_part
-    return schema.rows(parts, batch.num_rows), invalid
+    return parts, invalid
 
 
 def silenced(schema: Schema, parts: list[Data], without: Collection[str]) -> list[Data]:
@@ -89,6 +94,9 @@ def encode_part(
     part: Counted, batch: pa.RecordBatch | pa.Table, schema: Schema, without: Collection[str] = ()
 ) -> tuple[Data, dict[str, Invalid]]:
     """Encode the columns of one summary; return (data, invalid values by column)."""
+    if part.summary.takes == "values":
+        numeric = {name for name, kind in schema.types.items() if kind == "numeric"}
+        return read(part.names, batch, schema.missing, numeric), {}
     present = {*batch.schema.names} - {*without}
     columns = {name: batch.column(name) for name in part.names if name in present}
     rows, missing = batch.num_rows, schema.missing
@@ -100,9 +108,7 @@ def encode_part(
     if part.summary.takes == "cells":
         data, invalid = _cells(part, flat, rows, missing, schema.types)
         unusable = part.summary.unread(data)
-        add_invalid(
-            invalid, {part.names[k]: invalid_values for k, invalid_values in unusable.items()}
-        )
+        add_invalid(invalid, {part.names[k]: values_ for k, values_ in unusable.items()})
         return data, invalid
     return _numbers(part, flat, rows, missing)
 
@@ -140,15 +146,13 @@ def _cells(
                 parsed = values.numbers(columns[name], missing)
                 numbers: Float64 | None = parsed.values
                 if parsed.example is not None:
-                    invalid[name] = Invalid(
-                        int(parsed.invalid.sum()), str(parsed.example), "numeric"
-                    )
+                    count = int(parsed.invalid.sum())
+                    invalid[name] = Invalid(count, str(parsed.example), "numeric")
             else:
                 numbers = _plain_numbers(columns[name], missing)
             if numbers is None:
-                codes[k], distinct, invalid_texts = _finite(
-                    *_cut(*values.levels(columns[name], missing))
-                )
+                cut = _cut(*values.levels(columns[name], missing))
+                codes[k], distinct, invalid_texts = _finite(*cut)
                 invalid |= {name: invalid_texts} if invalid_texts else {}
             else:
                 infinite = np.isinf(numbers)
@@ -230,8 +234,6 @@ def _numbers(
 def decode(schema: Schema, drawn: Data) -> pa.Table:
     """Convert sampled rows to a table, with its columns in the order of the schema.
 
-    Parameters
-    ----------
     drawn : rows from `Parameters.sample`; a list by block if there are several blocks.
     """
     columns: dict[str, Any] = {}
@@ -262,8 +264,7 @@ def decode_block(schema: Schema, block: Block, drawn: Data) -> dict[str, pa.Arra
 # ---- undeclared types ----------------------------------------------------------------------------
 
 
-WHOLE = 2.0**53
-"""Integers from here on are text if float64 cannot represent them exactly."""
+WHOLE = 2.0**53  # integers from here on are text if float64 cannot represent them exactly
 
 
 def read(
@@ -315,8 +316,7 @@ def _split(
     for k, text in enumerate(level_list):
         if text is None:
             continue
-        number = values.number_of(text)
-        if number is None:
+        if (number := values.number_of(text)) is None:
             is_text[k] = True
             texts.append(text)
         else:
@@ -329,18 +329,16 @@ def _split(
     return numbers[places], (remap[places], distinct)
 
 
-def summarise(
-    blank: Model, rows: Values, others: list[Data], batch: Batch
+def summarise_open(
+    blank: Model, encoded: list[Data], batch: Batch
 ) -> tuple[Model, dict[str, Invalid]]:
     """Count rows for a schema with undeclared types; return (model, invalid values by column).
 
-    Parameters
-    ----------
-    rows : the columns of undeclared type.
-    others : the other columns, as `declared` returns them.
+    encoded : the rows as `encode_parts` returns them for the `bare` schema.
     """
     schema = blank.counted.bare
     assert schema.open is not None
+    rows = next(data for data in encoded if isinstance(data, Values))
     names = schema.open.names
     counted = schema.open.family.summary.summarise(rows, batch, SERIAL)
     many_numbers, long_texts = ([names[k] for k in columns.tolist()] for columns in counted.lacking)
@@ -355,7 +353,7 @@ def summarise(
         if part.summary.of_texts and part.names[0] in place:
             data: Any = rows.documents(place[part.names[0]])
         else:
-            data = _columns(part, rows, place, schema.parts, others, invalid)
+            data = _columns(part, rows, place, schema.parts, encoded, invalid)
         parts.append(part.summary.summarise(data, batch, SERIAL))
     model = type(blank)(
         wider, blank.prior, sums=wider.statistics(parts), class_weight=class_weights(batch),
@@ -385,20 +383,3 @@ def _columns(
             example = min(np.unique(numbers[lost, k]).tolist(), key=str)
             add_invalid(invalid, {part.names[len(names) + k]: Invalid(int(lost.sum()), example)})
     return np.hstack([*columns, bounded]) if columns else bounded
-
-
-def declared(
-    schema: Schema, batch: pa.RecordBatch | pa.Table
-) -> tuple[list[Data], dict[str, Invalid]]:
-    """Return (data of each part of a schema, encoded for its summary; invalid values by column)."""
-    parts, invalid = [], dict[str, Invalid]()
-    missing = schema.missing
-    numeric = {name for name, kind in schema.types.items() if kind == "numeric"}
-    for part in schema.parts:
-        if part.summary.takes == "values":
-            parts.append(read(part.names, batch, missing, numeric))
-            continue
-        data, invalid_part = encode_part(part, batch, schema)
-        parts.append(data)
-        invalid |= invalid_part
-    return parts, invalid

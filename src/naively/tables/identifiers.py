@@ -16,8 +16,7 @@ from naively.pooling.dates import as_dates
 from naively.pooling.texts.prose import are_prose
 from naively.statistics.levels import Encoded, Levels
 
-LOOKED_AT = 10_000
-"""Maximum number of categories to look at (approximately)."""
+LOOKED_AT = 10_000  # maximum number of categories to look at (approximately)
 FEWEST, ONCE = 50, 0.5
 """Minimum number of categories, and minimum share of them that occur in one row only."""
 WORDS, SPREAD = 3.0, 1.0
@@ -30,9 +29,6 @@ job titles do not), and maximum share of categories with a digit (addresses have
 def wordy(levels: Sequence[str], weights: Float64) -> bool:
     """Return whether categories look like short texts, most of which occur once.
 
-    Parameters
-    ----------
-    levels : the categories.
     weights : (len(levels),) weight of the rows of each category.
     """
     if len(levels) < FEWEST or (weights <= 1).sum() <= ONCE * len(levels):
@@ -126,24 +122,20 @@ def without_identifiers(model: Model) -> Model:
     else:
         reduced = model
     if reduced is not model:
-        columns = reduced.counted.family_of
-        reduced.unread = {
-            name: invalid for name, invalid in model.unread.items() if name in columns
-        }
+        columns, unread = reduced.counted.family_of, model.unread
+        reduced.unread = {name: unread[name] for name in unread if name in columns}
     return reduced
 
 
 def _among_candidates(model: Model) -> list[str]:
     """Return the identifiers among the columns whose type is not declared."""
-    names = [
-        name for name, reason in (model.schema.reasons or {}).items() if reason.kind == "identifier"
-    ]
-    sources = zip(model.counted.parts, model.counted_parts, strict=True)
-    part, counted = next(
-        (part, statistics) for part, statistics in sources if part.summary.takes == "values"
-    )
-    texts = dict(zip(part.names, counted.levels[counted.width :], strict=True))
-    return [name for name in names if len(texts.get(name, ()))]
+    assert model.counted.open is not None
+    texts = model.candidates.levels[model.candidates.width :]
+    reasons = model.schema.reasons or {}
+    return [
+        name for name, levels in zip(model.counted.open.names, texts, strict=True)
+        if len(levels) and reasons[name].kind == "identifier"
+    ]  # fmt: skip
 
 
 def _without_candidates(model: Model, names: Sequence[str]) -> Model:
@@ -210,8 +202,8 @@ def _without(schema: Schema, dropped: Collection[str]) -> tuple[Schema, list[int
     places = [k for k, name in enumerate(block.names) if name not in dropped]
     if not places:
         return None
-    reasons = {
-        name: IDENTIFIER if name in dropped else reason for name, reason in schema.reasons.items()
-    }
+    reasons = schema.reasons | dict.fromkeys(
+        (n for n in schema.reasons if n in dropped), IDENTIFIER
+    )
     names = tuple(block.names[k] for k in places)
     return replace(schema, blocks=(replace(block, names=names),), reasons=reasons), places

@@ -65,22 +65,18 @@ def chosen(
     """Return the schema with the best family of each numeric column not named by the user."""
     classes, codes = labels
     codes = codes[: table.num_rows]
-    undecided = [
-        name
-        for name, family in schema.family_of.items()
-        if name not in named and family.curve is not None
-    ]
+    families = schema.family_of
+    undecided = [n for n, family in families.items() if n not in named and family.curve is not None]
     labelled = codes < len(classes)
     if not undecided or not labelled.any():
         return schema
-    X = np.column_stack(
-        [values.numbers(values.flat(table.column(name)), missing).values for name in undecided]
-    )
+    columns = [values.flat(table.column(name)) for name in undecided]
+    X = np.column_stack([values.numbers(column, missing).values for column in columns])
     X[np.isinf(X)] = np.nan
     best = dict(zip(undecided, choose(X[labelled], codes[labelled], len(classes)), strict=True))
     reasons = {name: schema.reason(name) for name in schema.why}
     blocks = []
-    for name, family in schema.family_of.items():
+    for name, family in families.items():
         if name in best:
             family, score = best[name]
             text = f"{schema.why[name]}; log P(y | x) {score:.4g} on rows held out"
@@ -99,10 +95,7 @@ def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[AnyFamily, floa
     log P(y | x) is comparable between densities and counts; log p(x | y) is not. A later
     candidate, which has more parameters, must be better by more than half a standard error.
 
-    Parameters
-    ----------
     X : (n, d) float64, NaN where missing.
-    codes : (n,) class of each row.
     """
     low, high = np.fmin.reduce(X), np.fmax.reduce(X)
     with np.errstate(invalid="ignore"):
@@ -178,8 +171,7 @@ ROWS, CELLS = 100_000, 50_000_000
 EVIDENCE = Why("evidence")
 OPEN = Why("as its values are")
 
-FamilyChoice = AnyFamily | str
-"""A family, the name of one, or "skip"."""
+FamilyChoice = AnyFamily | str  # a family, the name of one, or "skip"
 Columns = Mapping[str | tuple[str, ...], FamilyChoice]
 
 
@@ -187,14 +179,11 @@ Columns = Mapping[str | tuple[str, ...], FamilyChoice]
 class ColumnOptions:
     """The user's options for the columns of a table; `EstimatorSpec.columns` makes them.
 
-    Attributes
-    ----------
     families : families, names of families or "skip", by column or tuple of columns (one block).
     numeric : family of numeric columns; None to infer it.
     auto : whether to choose the family of each numeric column by held-out log-loss.
     alpha, unseen : options of inferred categorical families; alpha may be a dict by column, of
         numbers or of dicts as `Categorical` takes them.
-    missing : spellings of a missing value.
     whole : family of all columns together; None for one family per column.
     documents : names of text columns whose values need not be checked.
     types : declared types by column; they override what the source declares.
@@ -429,7 +418,10 @@ def counting(
         gaussian = replace(family, numeric=Gaussian(floor="feature"))
         probe = Block(gaussian, schema.open.names), *schema.declared
         typed = _typed(replace(schema, blocks=probe), table, labels)
-        fixed = {name: numeric for name in schema.open.names if _of_numbers(typed, name)}
+        fixed = {
+            name: numeric for name in schema.open.names
+            if name in typed.family_of and typed.family_of[name].summary.takes == "numbers"
+        }  # fmt: skip
         family = replace(family, numeric=None)
     else:
         typed = _typed(schema, table, labels)
@@ -438,22 +430,12 @@ def counting(
             name: typed.family_of[name] for name in schema.open.names
             if name in typed.family_of and typed.reason(name).kind == "chosen"
         }  # fmt: skip
-    known_reasons = schema.reasons or {}
-    reasons = {
-        name: typed.reason(name) if name in fixed else reason
-        for name, reason in known_reasons.items()
-    }
+    reasons = (schema.reasons or {}) | {name: typed.reason(name) for name in fixed}
     undecided = tuple(name for name in schema.open.names if name not in fixed)
     decided = [Block(fixed_family, (name,)) for name, fixed_family in fixed.items()]
     blocks = [Block(family, undecided)] if undecided else []
-    return replace(
-        schema, blocks=(*blocks, *schema.declared, *together(decided, numeric)), reasons=reasons
-    )
-
-
-def _of_numbers(schema: Schema, name: str) -> bool:
-    """Return whether a column has a numeric family."""
-    return name in schema.family_of and schema.family_of[name].summary.takes == "numbers"
+    blocks += [*schema.declared, *together(decided, numeric)]
+    return replace(schema, blocks=tuple(blocks), reasons=reasons)
 
 
 def infer(
@@ -505,8 +487,7 @@ def _of_matrix(options: ColumnOptions, table: SparseTable) -> Schema:
         raise ValueError("the columns of a sparse matrix share one family: name it as `family`")
     data = table.matrix.data
     counts = bool((data >= 0).all() and (data == np.floor(data)).all())
-    family = options.numeric or (
-        Multinomial(options.alpha) if counts else Gaussian(floor="feature")
-    )
+    default = Multinomial(options.alpha) if counts else Gaussian(floor="feature")
+    family = options.numeric or default
     reason, names = Why("sparse counts" if counts else "sparse numbers"), tuple(table.column_names)
     return Schema((Block(family, names),), dict.fromkeys(names, reason), options.missing)

@@ -54,14 +54,7 @@ class LearningError(TableError):
 class TrainingSpec:
     """Options for training a model from a table.
 
-    Attributes
-    ----------
-    target : name of the target column.
-    columns : ColumnOptions of the other columns.
-    prior : Prior
-    weight : name of the column of row weights, or None.
     holdout : share of the rows of each class to hold out, in [0, 1); at most 100,000 rows.
-    seed : seed of the choice of held-out rows.
     cells : parser of multi-label targets; None if each row has one label.
     repeated : whether to refuse a target with a different label in nearly every row.
     groups, time : name of the column to split the rows of a cross-validation by, or None.
@@ -92,10 +85,7 @@ class TrainingSpec:
 class Plan:
     """A training plan, made from the first rows of a table.
 
-    Attributes
-    ----------
     blank : Model without rows: the columns, their families and reference documents.
-    spec : TrainingSpec
     like : labels of an existing model, whose type new labels take; None if there is none.
     """
 
@@ -110,17 +100,13 @@ def plan(
 ) -> Plan:  # fmt: skip
     """Plan the training on a table from its first rows.
 
-    Parameters
-    ----------
+    Raises LearningError if the target or weight column does not exist, or the labels are invalid;
+    ValueError if no feature is left.
+
     head : the first rows, as tables whose columns may differ.
     structure : a model whose columns and families are used.
     inferred : a function that returns the schema, given the first rows, in which columns whose
         treatment does not depend on values are empty; None to infer it from `spec`.
-
-    Raises
-    ------
-    LearningError : if the target or weight column does not exist, or the labels are invalid.
-    ValueError : if no feature is left.
     """
     names = list(dict.fromkeys(name for table in head for name in table.column_names))
     _check(names, spec)
@@ -129,8 +115,13 @@ def plan(
         schema = schema if structure is None else structure.counted
         return Plan(Multilabel(schema, spec.prior, target=spec.target), spec)
     declared_names = spec.columns.settled(features_of(names, spec))
-    sample = together([_without(table, declared_names) for table in head])
-    untyped = structure is None and _is_untyped(head, spec.target)
+    sample = together([  # without large documents, to save their memory
+        table.select([n for n in table.column_names if n not in declared_names]) for table in head
+    ])  # fmt: skip
+    untyped = structure is None and any(
+        is_untyped(table.schema.field(spec.target))
+        for table in head if spec.target in table.column_names
+    )  # fmt: skip
     labels = labelled(sample, spec.target, spec.columns.missing)
     check_classes(as_read(labels[0], untyped), spec)
     if spec.repeated and structure is None:
@@ -175,9 +166,6 @@ def merge(model: Model, part: Model) -> Model:
 class Trained(NamedTuple):
     """A trained model, and issues to report to the user.
 
-    Attributes
-    ----------
-    model : Model
     issues : no feature contributes, rows are duplicates, values are invalid, or columns changed
         their type.
     """
@@ -190,11 +178,8 @@ def trained(model: Model, columns: ColumnOptions, workers: Workers) -> Trained:
     """Finish a newly trained model, once all rows are counted.
 
     Convert labels of a text file to numbers or booleans if all of them are, leave out identifier
-    columns, and estimate the parameters.
-
-    Raises
-    ------
-    ValueError : if the parameters do not fit the training data.
+    columns, and estimate the parameters. Raises ValueError if the parameters do not fit the
+    training data.
     """
     model = without_identifiers(with_typed_labels(model))
     columns.check_smoothed(model.schema.family_of)
@@ -207,18 +192,12 @@ def trained(model: Model, columns: ColumnOptions, workers: Workers) -> Trained:
 def updated(model: Model, more: Model) -> Trained:
     """Return the sum of a model and one of new rows, with the structure of the first.
 
-    Bins, interactions and weights stay the same until the rows have grown by more than a tenth:
-    see `naively.model.model`.
+    Bins, interactions and weights stay the same until the rows have grown by more than a tenth: see
+    `naively.model.model`. Raises ValueError if the two cannot be added.
 
-    Parameters
-    ----------
     model : the model to update; it is not changed.
     more : a model of the new rows alone. Its invalid values are not among the issues: they were
         reported when its rows were read.
-
-    Raises
-    ------
-    ValueError : if the two cannot be added.
     """
     total = adding.merge(model.copy(), more)
     total.prior.check_room(total.classes)
@@ -230,9 +209,7 @@ def updated(model: Model, more: Model) -> Trained:
 def settled(plan: Plan, total: Model) -> Model:
     """Check the labels of a model once all rows are counted, and return it.
 
-    Raises
-    ------
-    LearningError : if the labels are invalid.
+    Raises LearningError if the labels are invalid.
     """
     spec = plan.spec
     check_classes(as_read(total.classes, total.untyped), spec)
@@ -273,17 +250,11 @@ def labelled(
     `like` are labels of a model, whose type they take.
     """
     if target not in batch.column_names:
-        column = pa.nulls(batch.num_rows, pa.string())
-    else:
-        column = values.flat(batch.column(target))
-        if is_untyped(batch.schema.field(target)):  # ignore blanks around fields
-            column = values.trimmed(column)
+        return coded(pa.nulls(batch.num_rows, pa.string()), missing, like)
+    column = values.flat(batch.column(target))
+    if is_untyped(batch.schema.field(target)):  # ignore blanks around fields
+        column = values.trimmed(column)
     return coded(column, missing, like)
-
-
-def _without(table: pa.Table, columns: Collection[str]) -> pa.Table:
-    """Return a table without some columns, to save the memory of large documents."""
-    return table.select([name for name in table.column_names if name not in columns])
 
 
 def _with_nulls(table: pa.Table, names: Sequence[str]) -> pa.Table:
@@ -308,13 +279,6 @@ def _check(names: Sequence[str], spec: TrainingSpec) -> None:
     spec.columns.check_monotone(names)
     if spec.target == spec.weight:
         raise LearningError(f"{spec.target!r} cannot be the target and the weight")
-
-
-def _is_untyped(head: Sequence[pa.Table], name: str) -> bool:
-    """Return whether a column comes from a file in which all values are text."""
-    return any(
-        name in table.column_names and is_untyped(table.schema.field(name)) for table in head
-    )
 
 
 def _schema(table: pa.Table, names: list[str], spec: TrainingSpec) -> Schema:
@@ -352,8 +316,7 @@ def weights_of(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:
         raise LearningError(
             f"the weight column {name!r} holds {parsed.example!r}, which is not a number"
         )
-    weights = parsed.values
-    weights = np.where(np.isnan(weights), 0.0, weights)  # a missing weight is 0
+    weights = np.where(np.isnan(parsed.values), 0.0, parsed.values)  # a missing weight is 0
     outside = weights[(weights < 0) | (weights > MOST_WEIGHT)]
     if len(outside):
         raise LearningError(

@@ -21,16 +21,13 @@ from naively.tables.values import number_of
 
 def unvaried(model: Model) -> dict[str, str]:
     """Return the categorical columns with fewer than two categories, with the reason."""
-    schema = model.schema
-    parts = zip(schema.parts, model.parts, strict=True)
-    return _unvaried(schema, [(part.summary, part.names, counted) for part, counted in parts])
+    parts = zip(model.schema.parts, model.parts, strict=True)
+    return _unvaried(model.schema, [(part.summary, part.names, counted) for part, counted in parts])
 
 
 def unvaried_in(posterior: Posterior) -> dict[str, str]:
     """Do the same as `unvaried`, from the estimated parameters."""
-    blocks = [
-        (block.family.summary, block.names, parameters) for block, parameters in posterior.blocks
-    ]
+    blocks = [(b.family.summary, b.names, parameters) for b, parameters in posterior.blocks]
     return _unvaried(posterior.schema, blocks)
 
 
@@ -64,17 +61,12 @@ def left_out(model: Model) -> dict[str, str]:
     }
 
 
-def no_information(model: Model) -> str | None:
-    """Return a message if no column contributes to predictions; else None."""
-    silent = left_out(model)
-    if len(silent) < len(model.schema.why):
-        return None
-    return f"no column has evidence yet ({brief_reasons(silent)}): predictions are the class prior"
-
-
 def odd(model: Model) -> str | None:
     """Return the most important warning about a trained model, or None."""
-    return no_information(model) or model.family.warning(model.whole[0]) or duplicates(model)
+    silent = left_out(model)
+    if len(silent) < len(model.schema.why):
+        return model.family.warning(model.whole[0]) or duplicates(model)
+    return f"no column has evidence yet ({brief_reasons(silent)}): predictions are the class prior"
 
 
 def duplicates(model: Model) -> str | None:

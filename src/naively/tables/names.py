@@ -11,8 +11,7 @@ from naively.families.base import AnyFamily, Family
 from naively.families.numeric.gaussian import Gaussian
 from naively.families.registry import FAMILIES
 
-LONGEST = 60
-"""Characters of a column name, at most: longer ones are probably values."""
+LONGEST = 60  # characters of a column name, at most: longer ones are probably values
 SHOWN, PAIRS = 5, 500
 """Missing columns to show, and pairs of names to compare for misspelt ones, at most, because
 comparing takes time."""
@@ -33,9 +32,7 @@ def headless(names: Sequence[str]) -> str:
     """Return a hint if the names look like a row of values, or hold tabs; else ""."""
     if any("\t" in name for name in names):
         return "; the first line has tabs: give --format tsv"
-    is_row = any(
-        len(name) > LONGEST or name.strip().replace(".", "", 1).isdigit() for name in names
-    )
+    is_row = any(len(n) > LONGEST or n.strip().replace(".", "", 1).isdigit() for n in names)
     return "; the first line must hold the column names" if is_row else ""
 
 

@@ -98,10 +98,6 @@ FINEST = 10**9  # maximum denominator of the held-out share: products below fit 
 class Copies:
     """Keys by which duplicate rows are held out together.
 
-    Attributes
-    ----------
-    names : names of the columns that are compared.
-    missing : spellings of a missing value.
     recurring : keys of rows that are drawn independently, although they recur: they recur by
         chance, not as duplicates.
     """
@@ -155,10 +151,7 @@ class Draw:
     row is held out if the hash is below a bound of its class, which `bound` sets so that the share
     of the distinct first rows is `share`.
 
-    Parameters
-    ----------
     share : share of the rows to hold out, in (0, 1).
-    seed : seed of the random choice.
     """
 
     def __init__(self, share: float, seed: int) -> None:
@@ -186,9 +179,6 @@ class Draw:
         If there are too many held-out rows, those with the smallest numbers are again a stratified
         sample.
 
-        Parameters
-        ----------
-        labels : labels of the rows.
         row_keys : (n,) keys of rows, 0 of rows drawn independently; None for no keys.
         """
         names, place = np.unique(
@@ -200,21 +190,17 @@ class Draw:
         before = np.array([self.rows_by_label.get(name, 0) for name in names], np.int64)
         first = np.cumsum(sizes) - sizes
         number = np.arange(len(rows)) + np.repeat(before - first, sizes)
-        keys = np.repeat(np.array([self._key(name) for name in names], np.uint64), sizes)
+        class_keys = np.array([self._key(name) for name in names], np.uint64)
         self.rows_by_label.update(zip(names, (before + sizes).tolist(), strict=True))
         draws = np.full(len(codes), np.inf)
-        draws[rows] = self._drawn(number, keys)
+        draws[rows] = self._drawn(number, np.repeat(class_keys, sizes))
         if row_keys is not None:
             repeated = rows[row_keys[rows] != 0]
-            content = row_keys[repeated]
-            class_keys = np.array([self._key(name) for name in names], np.uint64)[codes[repeated]]
-            bounds = np.array([self.bounds.get(name, self.share) for name in names])[
-                codes[repeated]
-            ]
-            luck = _part(mixed(content + class_keys))
-            draws[repeated] = np.divide(
-                luck, bounds, out=np.full(len(repeated), np.inf), where=luck < bounds
-            )
+            class_bounds = np.array([self.bounds.get(name, self.share) for name in names])
+            bounds = class_bounds[codes[repeated]]
+            luck = _part(mixed(row_keys[repeated] + class_keys[codes[repeated]]))
+            unlucky = np.full(len(repeated), np.inf)
+            draws[repeated] = np.divide(luck, bounds, out=unlucky, where=luck < bounds)
         return draws
 
     def _key(self, name: str) -> int:
@@ -262,9 +248,6 @@ MOST = 100_000  # maximum number of held-out rows
 class Drawn(NamedTuple):
     """A task that makes a batch, and which of its rows are held out.
 
-    Attributes
-    ----------
-    task : Task
     draws : (n,) draws of its rows (see `Draw`); None if no row is held out.
     """
 
@@ -284,12 +267,6 @@ class Counted(NamedTuple):
 class _Pass:
     """The state of one pass over a stream.
 
-    Attributes
-    ----------
-    plan : Plan from the first rows.
-    total : Model of the training rows so far.
-    limit : maximum number of held-out rows.
-    held : held-out rows so far.
     threshold : upper bound of the draws of held-out rows.
     """
 
@@ -335,32 +312,21 @@ class _Pass:
 
 
 def learn(
-    tasks: Iterable[Task],
-    spec: TrainingSpec,
-    threads: int,
-    structure: Model | None = None,
+    tasks: Iterable[Task], spec: TrainingSpec, threads: int, structure: Model | None = None,
     inferred: Inferred | None = None,
-) -> tuple[Model, Held]:
+) -> tuple[Model, Held]:  # fmt: skip
     """Train a model on a stream; return (model of the training rows, held-out rows).
 
     If all values of the file are text, so are the labels, until
     `naively.tables.targets.with_typed_labels` converts them.
 
     The first 100,000 rows determine the columns, unless a model is given. Batches are counted in
-    parallel and added in the order of the stream; the result depends neither on the batches nor
-    on the number of threads.
+    parallel and added in the order of the stream; the result depends neither on the batches nor on
+    the number of threads. Raises LearningError if there are no rows, a column does not exist, or a
+    weight is invalid; TableError if the table cannot be read; ValueError if no feature is left.
 
-    Parameters
-    ----------
-    tasks : tasks that make the batches.
     structure : a model whose columns and families are used.
     inferred : a function that returns the schema, given the first rows; None to infer it.
-
-    Raises
-    ------
-    LearningError : if there are no rows, a column does not exist, or a weight is invalid.
-    TableError : if the table cannot be read.
-    ValueError : if no feature is left.
     """
     head, tasks_left = _head(_drawn(tasks, spec, threads), spec, threads, inferred is None)
     training = _planned(head, spec, structure, inferred)
@@ -376,10 +342,7 @@ def planned(
     tasks: Iterable[Task], spec: TrainingSpec, threads: int, structure: Model | None = None,
     inferred: Inferred | None = None,
 ) -> Plan:  # fmt: skip
-    """Return the plan of `learn` for a stream, reading only its first rows.
-
-    Parameters and errors are those of `learn`.
-    """
+    """Return the plan of `learn` for a stream, reading only its first rows."""
     head, _ = _head(map(Drawn, tasks), spec, threads, inferred is None)
     return _planned(head, spec, structure, inferred).plan
 
@@ -413,11 +376,8 @@ def _drawn(tasks: Iterable[Task], spec: TrainingSpec, threads: int) -> Iterator[
 
     stream = in_order(read, tasks, threads)
     first: list[tuple[pa.RecordBatch, LabelCodes]] = []
-    while (
-        sum(batch.num_rows for batch, _ in first) < MOST
-        and (labelled_batch := next(stream, None)) is not None
-    ):
-        first.append(labelled_batch)
+    while sum(batch.num_rows for batch, _ in first) < MOST and (item := next(stream, None)):
+        first.append(item)
     copies = _copies_of([batch for batch, _ in first], spec, draw)
     for batch, labels in chain(first, stream):
         draws = draw.of(labels, None if copies is None else copies.keys(batch))
@@ -459,7 +419,11 @@ def _head(
     head: list[tuple[pa.RecordBatch, Drawn]] = []
     ahead: list[tuple[pa.RecordBatch, Drawn]] = []
     rows = size = 0
-    while ahead or (ahead := list(in_order(_read, islice(stream, threads), threads))):
+
+    def read(drawn: Drawn) -> tuple[pa.RecordBatch, Drawn]:
+        return drawn.task(), drawn
+
+    while ahead or (ahead := list(in_order(read, islice(stream, threads), threads))):
         batch, drawn = ahead.pop(0)
         head.append((batch, drawn))
         rows += batch.num_rows if drawn.draws is None else int(np.isinf(drawn.draws).sum())
@@ -473,11 +437,6 @@ def _head(
         if rows >= enough or (spec.columns.whole is not None and size >= HEAD):
             break
     return head, chain(_again(ahead), stream)
-
-
-def _read(drawn: Drawn) -> tuple[pa.RecordBatch, Drawn]:
-    """Return (batch of a task, the task)."""
-    return drawn.task(), drawn
 
 
 def _again(head: list[tuple[pa.RecordBatch, Drawn]]) -> Iterator[Drawn]:

@@ -14,8 +14,7 @@ from naively.tables.inference import ColumnOptions
 from naively.tables.names import few, named, no_column
 
 AGAIN = "call `fit` again, or set the parameters back"
-OF_PRIOR = {"prior", "prior_smoothing", "n_jobs"}
-"""Parameters that do not change a family."""
+OF_PRIOR = {"prior", "prior_smoothing", "n_jobs"}  # parameters that do not change a family
 FIXED = ("asked", "chosen", "levels")
 """Kinds of reasons (`Why.kind`) of families that `alpha` and `unseen` do not change."""
 OF_NUMBERS = ("numbers", "whole numbers", "sparse numbers", "sparse counts")
@@ -37,14 +36,10 @@ def reread(
 ) -> Model:
     """Return the model with changed column options; it may share its sums with the old one.
 
-    Parameters
-    ----------
+    Raises ValueError if the new options need other sums; the message names the parameter.
+
     before, now : the options when the families were decided, and the current ones.
     changed : names of the estimator's parameters that differ.
-
-    Raises
-    ------
-    ValueError : if the new options need other sums; the message names the parameter.
     """
     schema = model.counted
     if {*changed} <= OF_PRIOR:
@@ -144,12 +139,10 @@ def _smoothed(schema: Schema, now: ColumnOptions, changed: set[str]) -> dict[str
         if reason.kind in FIXED or (now.numeric is not None and reason.text in OF_NUMBERS):
             continue
         instance: Any = family
-        accepted = {field.name for field in fields(instance)} - (
-            {"alpha"} if instance.alpha_is_rows else set()
-        )
+        accepted = {field.name for field in fields(instance)}
+        accepted -= {"alpha"} if instance.alpha_is_rows else set()
         options = {"alpha": now.alpha_of(name), "unseen": now.unseen}
-        changes = {key: options[key] for key in changed & accepted}
-        if changes:
+        if changes := {key: options[key] for key in changed & accepted}:
             families[name] = cast(AnyFamily, replace(instance, **changes))
     return families
 

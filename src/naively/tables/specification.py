@@ -29,8 +29,6 @@ class EstimatorSpec:
     Estimators, the command line and clusters all train from it, so that equal parameters give
     equal models, bit for bit.
 
-    Attributes
-    ----------
     name : AutoBayes, NaiveBayes, JointBayes (tables) or MultilabelNB (texts).
     params : the parameters; defaults apply to those that are absent.
     """
@@ -41,13 +39,9 @@ class EstimatorSpec:
     def columns(self, chosen: Any = 1.0) -> ColumnOptions:
         """Return the options of the columns of a table.
 
-        Parameters
-        ----------
-        chosen : the smoothing to use for alpha="auto".
+        Raises ValueError if parameters are invalid or contradict each other.
 
-        Raises
-        ------
-        ValueError : if parameters are invalid or contradict each other.
+        chosen : the smoothing to use for alpha="auto".
         """
         return READERS[self.name](self.params, chosen)
 
@@ -83,9 +77,8 @@ def _auto_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
     for name, _ in monotone:
         if types.setdefault(name, "numeric") == "categorical":
             raise ValueError(f"column {name!r} cannot be monotone, as it is categorical")
-    pooled = Pooled(
-        text=tuple(text), monotone=monotone, **_present(params, "interactions", "limit")
-    )
+    options = _present(params, "interactions", "limit")
+    pooled = Pooled(text=tuple(text), monotone=monotone, **options)
     return ColumnOptions({}, whole=pooled, missing=_missing(params), types=types)
 
 
@@ -104,14 +97,10 @@ def _naive_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
         pooled = Pooled(interactions=0)
         return ColumnOptions(columns, whole=pooled, missing=_missing(params), types=_types(params))
     return ColumnOptions(
-        columns,
-        None if family in (None, "auto") else named(family),
-        family == "auto",
-        chosen if _is_auto(alpha) else alpha,
-        missing=_missing(params),
-        types=_types(params),
+        columns, None if family in (None, "auto") else named(family), family == "auto",
+        chosen if _is_auto(alpha) else alpha, missing=_missing(params), types=_types(params),
         **_present(params, "unseen"),
-    )
+    )  # fmt: skip
 
 
 def _joint_bayes(params: Parameters, chosen: Any) -> ColumnOptions:

@@ -47,17 +47,12 @@ def label_column(y: Any) -> pa.Array:
 def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None) -> LabelCodes:
     """Return (sorted classes, code of each row); the code of a missing label is their number.
 
-    Text is neither trimmed nor converted to numbers, unless `like` asks for it.
+    Text is neither trimmed nor converted to numbers, unless `like` asks for it. Raises ValueError
+    if a label cannot be converted to the type of the model's labels.
 
-    Parameters
-    ----------
     column : a column as `naively.tables.values.flat` returns it.
     missing : spellings of a missing value; null, NaN and empty text are always missing.
     like : labels of a model, to whose type (text, numbers or booleans) labels are converted.
-
-    Raises
-    ------
-    ValueError : if a label cannot be converted to the type of the model's labels.
     """
     places, dictionary = values.encoded(column)
     labels = dictionary.to_pylist()
@@ -81,8 +76,6 @@ def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None
 def spelled_missing(column: pa.Array, missing: Collection[str]) -> str:
     """Return a text label that is a spelling of a missing value, such as NA; "" if there is none.
 
-    Parameters
-    ----------
     column : a column as `naively.tables.values.flat` returns it.
     """
     _, distinct = values.encoded(column)
@@ -154,12 +147,14 @@ def positions(labels: Labels, classes: Labels) -> Int64:
 
     Labels are compared as text if only one side is text: a file may have "1" for the class 1.
     """
-    if (labels.dtype.kind in "OUT") == (classes.dtype.kind in "OUT"):
-        place_of = {label: place for place, label in enumerate(classes.tolist())}
-        return np.array([place_of.get(label, -1) for label in labels.tolist()], np.int64)
-    place_of = {values.level_text(label, ()): place for place, label in enumerate(classes.tolist())}
-    texts = [values.level_text(label, ()) for label in labels.tolist()]
-    return np.array([place_of.get(text, -1) for text in texts], np.int64)
+    if are_text(labels) == are_text(classes):
+        keys, class_keys = labels.tolist(), classes.tolist()
+    else:
+        keys, class_keys = (
+            [values.level_text(label, ()) for label in part.tolist()] for part in (labels, classes)
+        )
+    place_of = {key: place for place, key in enumerate(class_keys)}
+    return np.array([place_of.get(key, -1) for key in keys], np.int64)
 
 
 # ---- relabelling ---------------------------------------------------------------------------------
@@ -220,8 +215,7 @@ def _distinct(labels: Labels) -> Iterator[Int64]:
 
 SEPARATORS = ("|", ";", ",")
 """Separators of labels in text; the first one that occurs in a cell is used."""
-USUAL = ";"
-"""Default separator, if no cell has one."""
+USUAL = ";"  # default separator, if no cell has one
 
 
 @dataclass(frozen=True)
@@ -232,10 +226,6 @@ class LabelCells:
     an object whose values are true or false; or labels with a separator between them. Labels are
     stripped of blanks. An empty cell means no labels; a spelling of a missing value means that
     the row's labels are unknown.
-
-    Attributes
-    ----------
-    separator : separator of the labels in text.
     """
 
     separator: str = USUAL
@@ -245,9 +235,7 @@ class LabelCells:
     ) -> tuple[LabelSets, npt.NDArray[np.bool_]]:
         """Return (label sets of the rows, (n,) whether a row's labels are known).
 
-        Raises
-        ------
-        ValueError : if a cell is not a list of labels.
+        Raises ValueError if a cell is not a list of labels.
         """
         if target not in batch.column_names:  # JSON lines may omit it: these rows have no labels
             column = pa.nulls(batch.num_rows, pa.string())
@@ -263,13 +251,11 @@ class LabelCells:
             cells.append(None)  # the code of a missing value is the number of cells
             places = np.where(places < 0, len(cells) - 1, places)
         spellings = frozenset(missing) - {""}
-        label_lists = [
-            _unknown if _says_nothing(cell, spellings) else self._labels(cell) for cell in cells
-        ]
-        label_sets = LabelSets.of_lists(
-            [[] if labels is _unknown else labels for labels in label_lists], "a cell"
+        is_known = np.array(
+            [not isinstance(cell, str) or cell.strip() not in spellings for cell in cells], bool
         )
-        is_known = np.array([labels is not _unknown for labels in label_lists], bool)
+        known = zip(cells, is_known.tolist(), strict=True)
+        label_sets = LabelSets.of_lists([self._labels(c) if k else [] for c, k in known], "a cell")
         return label_sets.some(places.astype(np.int64)), is_known[places]
 
     def summarised(
@@ -302,9 +288,6 @@ class LabelCells:
         return [text for text in labels if text]
 
 
-_unknown: list[str] = ["?"]
-
-
 def notice(head: Sequence[pa.Table], target: str) -> str:
     """Detect the label separator in the first rows of a table; see `SEPARATORS`."""
     separators: set[str] = set()
@@ -314,10 +297,8 @@ def notice(head: Sequence[pa.Table], target: str) -> str:
         column = values.flat(table.column(target))
         if values.is_text(column.type) or pa.types.is_dictionary(column.type):
             texts = values.encoded(column)[1].to_pylist()
-            plain = (text for text in texts if isinstance(text, str) and not _is_bracketed(text))
-            separators |= {
-                separator for text in plain for separator in SEPARATORS if separator in text
-            }
+            plain = [text for text in texts if isinstance(text, str) and not _is_bracketed(text)]
+            separators |= {mark for mark in SEPARATORS if any(mark in text for text in plain)}
     return next((separator for separator in SEPARATORS if separator in separators), USUAL)
 
 
@@ -337,10 +318,6 @@ def _literal(text: str) -> Any:
 def _is_list(kind: pa.DataType) -> bool:
     types = pa.types
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
-
-
-def _says_nothing(cell: object, spelled: Collection[str]) -> bool:
-    return isinstance(cell, str) and cell.strip() in spelled
 
 
 BRACKETS = {"[": "]", "{": "}"}

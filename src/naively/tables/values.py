@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from naively.core.exact import Float64, Int64
 from naively.core.numerals import ANY, MOMENT, NUMBER, WHOLE
+from naively.statistics.candidates import endless
 from naively.statistics.levels import Levels
 from naively.statistics.rows import number_text
 from naively.text.documents import Documents
@@ -33,16 +34,13 @@ def joined(column: pa.ChunkedArray) -> pa.Array:
     if column.num_chunks == 1:
         return column.chunk(0)
     if pa.types.is_dictionary(column.type):
-        column = _of_one_dictionary(unviewed(column))
+        column = unviewed(column)
+        if any(chunk.dictionary.null_count for chunk in column.chunks):
+            chunks = [chunk.dictionary.take(chunk.indices) for chunk in column.chunks]
+            column = pa.chunked_array(chunks).dictionary_encode()
+        else:
+            column = column.unify_dictionaries()
     return column.combine_chunks()
-
-
-def _of_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Encode all chunks with one dictionary."""
-    if any(chunk.dictionary.null_count for chunk in column.chunks):
-        chunks = [chunk.dictionary.take(chunk.indices) for chunk in column.chunks]
-        return pa.chunked_array(chunks).dictionary_encode()
-    return column.unify_dictionaries()
 
 
 # ---- views ---------------------------------------------------------------------------------------
@@ -50,8 +48,7 @@ def _of_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 Rows = TypeVar("Rows", pa.Table, pa.RecordBatch)
 
-VIEW = 16
-"""Bytes of a view (Arrow's string_view and binary_view)."""
+VIEW = 16  # bytes of a view (Arrow's string_view and binary_view)
 
 
 def is_view(kind: pa.DataType) -> bool:
@@ -126,8 +123,7 @@ def _blanked(array: pa.Array) -> pa.Array:
 # ---- decimal numbers -----------------------------------------------------------------------------
 
 
-MANY = 4096
-"""Minimum number of values for which loading the kernel pays off."""
+MANY = 4096  # minimum number of values for which loading the kernel pays off
 AFTER = 8  # bytes that the kernel may read beyond the last value
 
 
@@ -160,10 +156,8 @@ DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000
 """Number of time units in a day."""
 FIRST, LAST = -719_162, 2_932_896
 """The first day of the year 1, and the last of 9999, in days since 1970."""
-CYCLE = 146_097
-"""Days of 400 years, the period of the Gregorian calendar."""
-LONGEST = 999_999_999
-"""Maximum days of a Python `timedelta`."""
+CYCLE = 146_097  # days of 400 years, the period of the Gregorian calendar
+LONGEST = 999_999_999  # maximum days of a Python `timedelta`
 
 
 def plain(column: pa.Array) -> pa.Array:
@@ -194,22 +188,17 @@ def _readable(column: pa.Array) -> pa.Array:
     if types.is_nested(kind):
         return column if _is_python(column) else _shown(column)
     value_type = kind.value_type if types.is_dictionary(kind) else kind
-    if not (
-        types.is_date(value_type) or types.is_timestamp(value_type) or types.is_duration(value_type)
-    ):
+    is_date, is_duration = types.is_date(value_type), types.is_duration(value_type)
+    if not (is_date or is_duration or types.is_timestamp(value_type)):
         return column
     moments = column.cast(value_type)
-    if types.is_duration(value_type):
+    if is_duration:
         is_long = np.abs(_whole(moments) // DAY[value_type.unit]) >= LONGEST
         return moments.cast(pa.int64()).cast(pa.string()) if is_long.any() else column
     if _far(moments).any() or (types.is_timestamp(value_type) and not _is_known(value_type.tz)):
         return plain(moments).cast(pa.string())
-    finer = (
-        types.is_timestamp(value_type)
-        and value_type.unit == "ns"
-        and (_whole(moments) % 1000).any()
-    )
-    return moments.cast(pa.string()) if finer else column
+    is_ns = types.is_timestamp(value_type) and value_type.unit == "ns"
+    return moments.cast(pa.string()) if is_ns and (_whole(moments) % 1000).any() else column
 
 
 def _is_python(column: pa.Array) -> bool:
@@ -223,10 +212,8 @@ def _is_python(column: pa.Array) -> bool:
 
 def _shown(column: pa.Array) -> pa.Array:
     """Convert nested values to text, as Arrow prints them."""
-    texts = [
-        str(column.slice(k, 1)) if scalar.is_valid else None for k, scalar in enumerate(column)
-    ]
-    return pa.array(texts, pa.string())
+    shown = [str(column.slice(k, 1)) if x.is_valid else None for k, x in enumerate(column)]
+    return pa.array(shown, pa.string())
 
 
 def _whole(column: pa.Array) -> Int64:
@@ -252,19 +239,14 @@ def _as_text(column: pa.Array, far: npt.NDArray[np.bool_]) -> pa.Array:
     texts, integers = representable.cast(pa.string()).to_pylist(), _whole(column)
     for k in np.flatnonzero(far).tolist():
         days, remainder = divmod(int(integers[k]), _day(kind))
-        texts[k] = _far_date(days)
+        cycles, day = divmod(days - FIRST, CYCLE)
+        equivalent = date.fromordinal(day + 1)
+        texts[k] = f"{equivalent.year + 400 * cycles:+05d}-{equivalent:%m-%d}"
         if pa.types.is_timestamp(kind):
             clock = remainder * (DAY["ns"] // _day(kind)) // 1000  # Python has microseconds
             texts[k] += f" {datetime.min + timedelta(microseconds=clock):%H:%M:%S.%f}"
             texts[k] += "Z" if kind.tz else ""
     return pa.array(texts, pa.string())
-
-
-def _far_date(days: int) -> str:
-    """Format a date, in days since 1970, with a signed year."""
-    cycles, day = divmod(days - FIRST, CYCLE)
-    equivalent = date.fromordinal(day + 1)
-    return f"{equivalent.year + 400 * cycles:+05d}-{equivalent:%m-%d}"
 
 
 @cache
@@ -402,9 +384,8 @@ def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 def _written(column: pa.Array) -> pa.Array:
     """Convert values that Arrow cannot compare to text, as Python writes them."""
-    return pa.array(
-        [None if value is None else str(value) for value in column.to_pylist()], pa.string()
-    )
+    texts = [None if value is None else str(value) for value in column.to_pylist()]
+    return pa.array(texts, pa.string())
 
 
 def trimmed(column: pa.Array) -> pa.Array:
@@ -422,8 +403,6 @@ def trimmed(column: pa.Array) -> pa.Array:
 class Numbers:
     """The values of a column as numbers.
 
-    Attributes
-    ----------
     values : (n,) float64, NaN where a value is missing or invalid.
     invalid : (n,) bool, whether a value is not a number.
     example : the first invalid value in alphabetical order, or None.
@@ -530,8 +509,7 @@ def _read(text: str, missing: Collection[str]) -> float | None:
         return math.nan
     if text in TRUTH:
         return TRUTH[text]
-    word = text.lstrip("+-").lower()
-    return float(text) if word in ("inf", "infinity", "nan") and len(text) - len(word) < 2 else None
+    return float(text) if endless(text) else None
 
 
 def _float64(column: pa.Array) -> Float64:

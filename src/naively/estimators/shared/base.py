@@ -25,13 +25,7 @@ from naively.core.exact import Float64
 from naively.core.workers import Workers, workers
 from naively.estimators.shared import learning
 from naively.estimators.shared.cross_validation import LeavesOut
-from naively.estimators.shared.inside import (
-    Inside,
-    LinearColumns,
-    LinearForm,
-    OfDensity,
-    logistic,
-)
+from naively.estimators.shared.inside import Inside, LinearColumns, LinearForm, OfDensity, logistic
 from naively.estimators.shared.learning import Answer, Learning
 from naively.estimators.shared.validation import (
     check_data,
@@ -113,10 +107,8 @@ class NaiveBayesClassifier(
         """Name the right parameter in the error if the class prior has another name here."""
         for name in ("prior", "priors", "class_prior"):
             if name in options and name != cls._prior_parameter:
-                raise TypeError(
-                    f"{cls.__name__} has no parameter {name!r}: its class prior is "
-                    f"{cls._prior_parameter}="
-                )
+                prior = f"its class prior is {cls._prior_parameter}="
+                raise TypeError(f"{cls.__name__} has no parameter {name!r}: {prior}")
         return super().__new__(cls)
 
     # ---- learning ----------------------------------------------------------------------------
@@ -152,10 +144,9 @@ class NaiveBayesClassifier(
     def _of_batch(self, batch: pa.Table, columns: Sequence[str]) -> Any:
         """Convert these columns of a batch to rows as users pass them to `fit`."""
         table = learning.numbers_of(batch, columns)
-        has_names = self._learned is None or self._learned.feature_names is not None
-        return (
-            table if has_names else np.column_stack([column.to_numpy() for column in table.columns])
-        )
+        if self._learned is None or self._learned.feature_names is not None:
+            return table
+        return np.column_stack([column.to_numpy() for column in table.columns])
 
     def _rows(self, X: Any) -> Data:
         """Check rows and convert them to the input of the posterior."""
@@ -165,9 +156,7 @@ class NaiveBayesClassifier(
         """Apply a method of the posterior to the rows of X, in memory or from a stream."""
         if (source := streamed(X)) is not None:
             with naming(self):
-                return np.concatenate(
-                    [batch_result for batch_result, _ in learning.answers(self, source, answer)]
-                )
+                return np.concatenate([r for r, _ in learning.answers(self, source, answer)])
         jobs = workers(self.n_jobs)
         posterior = self._posterior(jobs).remarking()
         result = answer(posterior, self._rows(X), jobs)
@@ -386,10 +375,8 @@ class NaiveBayesClassifier(
         posterior, generator = self._posterior(), _generator(random_state)
         family = posterior.schema.family
         if not family.is_story:
-            raise ValueError(
-                f"the scores of {family.name} naive Bayes are not densities of rows: "
-                "it has no Bayes error"
-            )
+            problem = f"the scores of {family.name} naive Bayes are not densities of rows"
+            raise ValueError(f"{problem}: it has no Bayes error")
         jobs, total, squares = workers(self.n_jobs), 0.0, 0.0
         step = max(CELLS // max(len(posterior.schema.names), 64), 1)
         for start in range(0, n_samples, step):
@@ -427,9 +414,8 @@ class NaiveBayesClassifier(
         self._posterior()  # NotFittedError before fit
         schema = self.model_.schema
         if not hasattr(self, "n_features_in_"):
-            raise AttributeError(
-                "documents have terms in place of features: see informative_terms()"
-            )
+            problem = "documents have terms in place of features: see informative_terms()"
+            raise AttributeError(problem)
         by_name = importances(self.model_)
         names = schema.ordered if schema.reasons is None else schema.why
         return np.array([math.nan if value is None else value for value in map(by_name.get, names)])

@@ -141,10 +141,9 @@ class LeavesOut:
         candidates: list[Any] = [clone(self).set_params(alpha=alpha) for alpha in values]
         rows = candidates[0]._learnable(X, y, sample_weight)
         folds, tests = self._folds(rows, parts)
+        readings = [candidate._reading(rows) for candidate in candidates]
         with naming(self):
-            return smoothing_curve(
-                folds, tests, values, [candidate._reading(rows) for candidate in candidates]
-            )
+            return smoothing_curve(folds, tests, values, readings)
 
     # ---- alpha="auto" ------------------------------------------------------------------------
 
@@ -189,10 +188,8 @@ class LeavesOut:
             rows = self._learnable(X, y, sample_weight)
             folds, tests = self._folds(rows, PARTS)
             candidates: list[Any] = [clone(self).set_params(alpha=alpha) for alpha in ALPHAS]
-            evaluations = scores(
-                folds, tests, [candidate._reading(rows) for candidate in candidates]
-            )
-            losses = np.array([candidate.log_loss for candidate in evaluations])
+            readings = [candidate._reading(rows) for candidate in candidates]
+            losses = np.array([item.log_loss for item in scores(folds, tests, readings)])
         order = sorted(range(len(ALPHAS)), key=lambda k: abs(np.log(ALPHAS[k])))
         return candidates[order[int(np.nan_to_num(losses, nan=np.inf)[order].argmin())]]
 
@@ -277,16 +274,11 @@ def cross_validate(
             "classifier of naively whose training is addition can; "
             "sklearn.model_selection.cross_validate refits any"
         )
-    names = list(settings or {})
-    combinations = [
-        dict(zip(names, combination, strict=True))
-        for combination in product(*(settings or {}).values())
-    ]
+    grid = settings or {}
+    combinations = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     if not combinations:
         raise ValueError("settings has a parameter without values to try")
-    variants: list[Any] = [
-        clone(estimator).set_params(**combination) for combination in combinations
-    ]
+    variants: list[Any] = [clone(estimator).set_params(**changes) for changes in combinations]
     for variant in variants:
         variant._refuse_auto()
     X, split = _split_of(variants[0], X, groups, None)
@@ -302,10 +294,8 @@ def cross_validate(
         results = out_of_fold(folds, tests, readings)
     if settings is None:
         return results[0]
-    return [
-        replace(result, settings=combination)
-        for result, combination in zip(results, combinations, strict=True)
-    ]
+    pairs = zip(results, combinations, strict=True)
+    return [replace(result, settings=combination) for result, combination in pairs]
 
 
 def _split_of(
@@ -355,10 +345,10 @@ def _splits(cv: Any, rows: Learnable) -> tuple[list[Int64], Any]:
             return tests, np.array(training)
     for k, (train, test) in enumerate(splitter.split(labels, labels, numbers)):
         train, test = (
-            np.arange(n)[rows if isinstance(rows, np.ndarray) else list(rows)]
-            if len(rows)
+            np.arange(n)[part if isinstance(part, np.ndarray) else list(part)]
+            if len(part)
             else NONE
-            for rows in (train, test)
+            for part in (train, test)
         )
         times = np.bincount(train, minlength=n)
         if times.max(initial=0) > 1:

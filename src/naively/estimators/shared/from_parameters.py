@@ -67,9 +67,7 @@ def fitted(estimator: Any, model: Model) -> Any:
 def numbers(name: str, values: Any, shape: str, *dimensions: int) -> Float64:
     """Convert values to finite float64 of one of these numbers of dimensions.
 
-    Raises
-    ------
-    ValueError : if values are not finite numbers, or have another shape.
+    Raises ValueError if values are not finite numbers, or have another shape.
     """
     try:
         array = np.array(values, np.float64, order="C")
@@ -85,9 +83,7 @@ def numbers(name: str, values: Any, shape: str, *dimensions: int) -> Float64:
 def probabilities(name: str, values: Any) -> Float64:
     """Check (C, K) probabilities, whose rows must sum to 1.
 
-    Raises
-    ------
-    ValueError : for negative values, or a row with another sum.
+    Raises ValueError for negative values, or a row with another sum.
     """
     theta = numbers(name, values, "(classes, probabilities)", 2)
     if (theta < 0).any():

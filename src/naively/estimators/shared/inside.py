@@ -127,8 +127,7 @@ def _blame(model: Posterior) -> None:
 def logistic(estimator: Any) -> Any:
     """Make a fitted logistic regression of scikit-learn with the predictions of a classifier."""
     form = estimator.to_linear()
-    encoder = estimator._encoder()
-    if encoder is None:
+    if (encoder := estimator._encoder()) is None:
         return form.regression(getattr(estimator, "feature_names_in_", None))
     from sklearn.pipeline import make_pipeline
 
@@ -287,9 +286,8 @@ class Summarised:
         """Return scikit-learn's diagram, followed by the summary of a fitted model."""
         diagram = str(super()._html_repr())  # type: ignore[misc]
         model: Any = vars(self).get("model_")
-        if model is None or not len(model.classes):
-            return diagram
-        return diagram + self.summary(0)._repr_html_()
+        is_fitted = model is not None and len(model.classes) > 0
+        return diagram + self.summary(0)._repr_html_() if is_fitted else diagram
 
 
 class Inside(Summarised):
@@ -545,13 +543,8 @@ def _term_table(
     labels = pa.array(classes.tolist())
     sizes = [len(terms) for terms in lists]
     names, *numbers = zip(*chain(*lists), strict=True) if sum(sizes) else [()] * 5
-    return pa.table(
-        {
-            called: labels.take(pa.array(np.repeat(np.arange(len(sizes)), sizes))),
-            "term": pa.array(map(writable, names), pa.string()),
-            **{
-                number: pa.array(values, pa.float64())
-                for number, values in zip(InformativeTerm._fields[1:], numbers, strict=True)
-            },
-        }
-    )
+    columns = {called: labels.take(pa.array(np.repeat(np.arange(len(sizes)), sizes)))}
+    columns["term"] = pa.array(map(writable, names), pa.string())
+    for name, values in zip(InformativeTerm._fields[1:], numbers, strict=True):
+        columns[name] = pa.array(values, pa.float64())
+    return pa.table(columns)

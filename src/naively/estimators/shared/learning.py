@@ -38,7 +38,7 @@ from naively.io.sources import Source
 from naively.model.model import Model
 from naively.model.posterior import Posterior
 from naively.model.prior import Prior
-from naively.predictor import MissingLabelError, counting_rows
+from naively.predictor import counting_rows, decoded
 from naively.statistics.base import Data
 from naively.storage import named_parts
 from naively.storage.model_files import Saved, from_bytes, save, to_bytes
@@ -55,8 +55,7 @@ SAVED, SET_LATER = "saved", "set_later"
 """Keys of a pickled state: the model as bytes; values, when the model was estimated, of parameters
 that were set later.
 """
-UNREAD = ("n_jobs",)
-"""Parameters that do not change results."""
+UNREAD = ("n_jobs",)  # parameters that do not change results
 
 
 class Rereads:
@@ -67,8 +66,7 @@ class Rereads:
     """
 
     model_: Model
-    _read: dict[str, Any]
-    """The parameters that `model_` was estimated with."""
+    _read: dict[str, Any]  # the parameters that `model_` was estimated with
 
     @abstractmethod
     def _family(self) -> AnyFamily: ...
@@ -108,24 +106,18 @@ class Rereads:
         current = vars(self)  # identity first: comparing values is slow
         if all(map(is_, map(current.get, self._read), self._read.values())):
             return set()
-        return {
-            name for name, value in self._read.items() if not _same(current.get(name, value), value)
-        }
+        return {n for n, value in self._read.items() if not _same(current.get(n, value), value)}
 
     def _refuse_new_auto(self) -> None:
         """Raise ValueError if `alpha` was set to "auto" after `fit`: the choice needs the rows."""
-        previous, current = (
-            parameters.get("alpha") for parameters in (self._read, self._current_parameters())
-        )
+        previous, current = self._read.get("alpha"), self._current_parameters().get("alpha")
         if isinstance(current, str) and current == "auto" and not isinstance(previous, str):
             raise ValueError('alpha="auto" is chosen when `fit` is called: call it again')
 
     def _reread(self, model: Model, changed: set[str]) -> Model:
         """Return the model with the current parameters.
 
-        Raises
-        ------
-        ValueError : if the parameters of counting changed.
+        Raises ValueError if the parameters of counting changed.
         """
         family = self._family()
         refuse_other_sums(model.family, family)
@@ -169,14 +161,10 @@ def check_stream(estimator: Any, source: Source, y: Any, sample_weight: Any) -> 
 def counted(estimator: Any, source: Source, y: str, existing: Model | None) -> Model:
     """Count the rows of a stream in batches; column `y` has the labels.
 
-    Parameters
-    ----------
+    Raises ValueError if rows or labels are invalid.
+
     existing : model with the columns and the family of the rows; None for a new model. A new family
         with an idf takes it from the first 100,000 documents.
-
-    Raises
-    ------
-    ValueError : if rows or labels are invalid.
     """
     tasks, reader = source.tasks(), estimator
     columns = features_of(estimator if existing is not None else None, source.names, y)
@@ -214,9 +202,7 @@ def answers(
 ) -> Iterator[tuple[npt.NDArray[Any], Labels | None]]:
     """Yield (results of a fitted estimator, labels if `y` names their column) for each batch.
 
-    Raises
-    ------
-    ValueError : if rows or labels are invalid, or the stream has no rows.
+    Raises ValueError if rows or labels are invalid, or the stream has no rows.
     """
     posterior = estimator._posterior(workers(estimator.n_jobs)).remarking()
     columns = features_of(estimator, source.names, y)
@@ -258,9 +244,7 @@ def features_of(estimator: Any, names: Sequence[str], y: str | None) -> list[str
 def numbers_of(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Convert these columns to float64; missing values become NaN.
 
-    Raises
-    ------
-    ValueError : if a column has values that are not numbers.
+    Raises ValueError if a column has values that are not numbers.
     """
     arrays = {}
     for name in columns:
@@ -293,11 +277,7 @@ def _head(tasks: Iterator[Task], rows: int) -> Iterator[pa.RecordBatch]:
 
 
 def _labels(table: pa.Table, y: str, like: Labels | None) -> Labels:
-    classes, codes = labelled(table, y, MISSING, like)
-    if (codes == len(classes)).any():
-        raise MissingLabelError(int((codes == len(classes)).argmax()))
-    labels: Labels = classes[codes]
-    return labels
+    return decoded(labelled(table, y, MISSING, like))
 
 
 # ---- learning ------------------------------------------------------------------------------------
@@ -309,10 +289,8 @@ class Learning(Rereads):
     n_features_in_: int
     get_params: Any
     n_jobs: int | None
-    _noted: tuple[str, ...] = ()
-    """Names of attributes that are set together with the model."""
-    _parts: Mapping[str, Part]
-    """Named parts of the model; see `naively.storage.named_parts`."""
+    _noted: tuple[str, ...] = ()  # names of attributes that are set together with the model
+    _parts: Mapping[str, Part]  # named parts of the model; see `naively.storage.named_parts`
 
     @abstractmethod
     def _summarise(
@@ -387,12 +365,12 @@ class Learning(Rereads):
         ------
         ValueError : if the input is invalid; the model is then unchanged.
         """
+        name = part or REST
         if self._learned is None:
             self._refuse_auto()
             delta, attributes = self._summarise(X, y, sample_weight, None)
             if classes is not None:
                 delta.declare_classes(self._declared(classes))
-            name = part or REST
             parts = named_parts.begun({}, delta.blank(), delta, name)
             self._keep(delta, attributes)
             self._parts = named_parts.added(parts, self.model_, delta, name)
@@ -402,7 +380,6 @@ class Learning(Rereads):
             delta, attributes = self._summarise(X, y, sample_weight, model)
             if classes is not None:
                 delta.declare_classes(self._declared(classes))
-            name = part or REST
             parts = named_parts.begun(self._parts, model, delta, name)
             structure = model.structure
             self._go_on(delta, attributes)
@@ -497,20 +474,15 @@ class Learning(Rereads):
             total._keep(self.model_.copy(), attributes)
         with other.model_.lock:  # another thread may be training it
             total._go_on(other.model_, attributes)
-            models = [
-                Saved(estimator.model_, parts=estimator._parts) for estimator in (self, other)
-            ]
+            models = [Saved(summand.model_, parts=summand._parts) for summand in (self, other)]
             total._parts = named_parts.merged(total.model_, models)
         self._warn_unlike(other)
         return total
 
     def _warn_unlike(self, other: Self) -> None:
         """Warn about parameters that the sum does not have, and columns that one model lacks."""
-        left, right, default = (
-            self._current_parameters(),
-            other._current_parameters(),
-            type(self)()._current_parameters(),
-        )
+        models = self, other, type(self)()
+        left, right, default = (model._current_parameters() for model in models)
         # parameters that the right model left at their defaults are no conflict; families in
         # `columns` and declared types are compared where the statistics are added
         conflicts = [
@@ -579,15 +551,14 @@ class Learning(Rereads):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        attributes = {
-            name: value for name, value in state.items() if name not in (SAVED, SET_LATER)
-        }
+        attributes = dict(state)
+        content, set_later = attributes.pop(SAVED, None), attributes.pop(SET_LATER, {})
         vars(self).update(attributes)
-        if SAVED in state:
-            saved = from_bytes(state[SAVED], f"the state of this {type(self).__name__}")
+        if content is not None:
+            saved = from_bytes(content, f"the state of this {type(self).__name__}")
             self._keep(saved.model, {})
             self._parts = saved.parts
-            self._read |= state[SET_LATER]
+            self._read |= set_later
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Copy the estimator; the sums are shared until one of the two changes them."""

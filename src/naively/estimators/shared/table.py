@@ -42,7 +42,7 @@ from naively.io.sources import Source, streamed
 from naively.model.model import Model
 from naively.model.prior import Prior
 from naively.model.schema import Schema
-from naively.predictor import Predictor
+from naively.predictor import Predictor, decoded
 from naively.statistics.base import dense
 from naively.tables import counting as adding
 from naively.tables import values
@@ -73,19 +73,14 @@ Kind = Literal["pandas", "polars", "dict", "numbers", "objects", "arrow"]
 def separate_target(table: Any, y: Any) -> tuple[Any, Any]:
     """Separate features and labels. Returns (the table without the target, the label column).
 
-    Parameters
-    ----------
-    y : (n,) labels, or the name of the label column.
+    Raises ValueError if there are no rows or features, lengths differ, or there is no such column.
 
-    Raises
-    ------
-    ValueError : if there are no rows or features, lengths differ, or there is no such column.
+    y : (n,) labels, or the name of the label column.
     """
     if isinstance(y, str):
         if y not in table.column_names:
-            raise ValueError(
-                f"y names {y!r}, which is not a column of X: {no_column(y, table.column_names)}"
-            )
+            problem = no_column(y, table.column_names)
+            raise ValueError(f"y names {y!r}, which is not a column of X: {problem}")
         column = values.flat(table.column(y))
         if is_untyped(table.schema.field(y)):  # blanks around a field of text files
             column = values.trimmed(column)
@@ -96,10 +91,8 @@ def separate_target(table: Any, y: Any) -> tuple[Any, Any]:
             y = column_or_1d(y, warn=True)
         column = label_column(y)
     if len(table.column_names) == 0:
-        raise ValueError(
-            f"Found array with 0 feature(s) (shape=({len(column)}, 0)) while a minimum of "
-            "1 is required."
-        )
+        shape = f"(shape=({len(column)}, 0))"
+        raise ValueError(f"Found array with 0 feature(s) {shape} while a minimum of 1 is required.")
     if len(column) != table.num_rows:
         raise ValueError(f"X has {table.num_rows} rows, y has {len(column)}")
     if table.num_rows == 0:
@@ -110,9 +103,7 @@ def separate_target(table: Any, y: Any) -> tuple[Any, Any]:
 def labels_of(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> LabelCodes:
     """Encode the labels in a column, some of which may be missing.
 
-    Raises
-    ------
-    ValueError : for infinite or fractional numbers.
+    Raises ValueError for infinite or fractional numbers.
     """
     labels = coded(values.flat(column), missing)
     if labels[0].dtype.kind == "f" and np.isinf(labels[0]).any():
@@ -124,9 +115,6 @@ def labels_of(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> L
 def target_within(table: pa.Table, labels: LabelCodes, name: Any) -> str | None:
     """Find a column of X that equals the labels in every row; None if there is none.
 
-    Parameters
-    ----------
-    labels : of the rows.
     name : name of y if it is a series. A column of this name is checked in small tables, too.
     """
     if isinstance(table, SparseTable) or len(table.column_names) < 2:
@@ -138,9 +126,8 @@ def target_within(table: pa.Table, labels: LabelCodes, name: Any) -> str | None:
         if candidate != name and table.num_rows < MANY:
             continue
         column = table.column(k)
-        if _texts(column.slice(0, FIRST)) == first and (
-            _texts(column) == [texts[code] for code in codes.tolist()]
-        ):
+        is_similar = _texts(column.slice(0, FIRST)) == first
+        if is_similar and _texts(column) == [texts[code] for code in codes.tolist()]:
             return candidate
     return None
 
@@ -193,8 +180,7 @@ def as_kind(table: pa.Table, kind: str) -> Any:
 # ---- columns by position -------------------------------------------------------------------------
 
 
-PASSED = ("naively", "sklearn")
-"""Packages to skip when a warning names the line that caused it."""
+PASSED = ("naively", "sklearn")  # packages to skip when a warning names the line that caused it
 
 
 def placed(
@@ -204,19 +190,14 @@ def placed(
     """Rename the columns of X to those of the training data if they match by position.
 
     Columns match by position if X has no column names. They do so, too, if the training data had
-    none, and X has the same number of columns, none of them called x0, x1, ...
+    none, and X has the same number of columns, none of them called x0, x1, ... Raises ValueError if
+    X has no names, and another number of columns than the training data.
 
-    Parameters
-    ----------
     kind : name of the model in messages.
     table : X as an Arrow table or `SparseTable`.
     target, y : the target of the model, and the name of the label column of X, if any: these
         columns are not features.
     quiet : whether to omit the warning about names.
-
-    Raises
-    ------
-    ValueError : if X has no names, and another number of columns than the training data.
     """
     expected, columns = list(schema.why), table.column_names
     unnamed = array_width(expected) > 0
@@ -230,10 +211,8 @@ def placed(
     else:
         features = _without(columns, [y])
         if len(features) != len(expected):
-            raise ValueError(
-                f"X has {len(features)} features, but {kind} is expecting {len(expected)} features "
-                "as input"
-            )
+            counts = f"{len(features)} features, but {kind} is expecting {len(expected)} features"
+            raise ValueError(f"X has {counts} as input")
         if features == expected:
             return table
         message = f"X does not have valid feature names, but {kind} was fitted with feature names"
@@ -263,8 +242,7 @@ def warn(message: str) -> None:
 
 TrainingData = tuple[Any, LabelCodes, Float64 | None, Kind]
 """(table without the target, labels, weights, type of X)."""
-Learned = tuple[Any, LabelCodes, Float64 | None]
-"""(table, labels, weights)."""
+Learned = tuple[Any, LabelCodes, Float64 | None]  # (table, labels, weights)
 
 
 class TableClassifier(NaiveBayesClassifier):
@@ -277,8 +255,7 @@ class TableClassifier(NaiveBayesClassifier):
     _noted = ("_kind",)
     _kind: Kind = "arrow"
 
-    _name: str
-    """Name of the estimator in model files, also for subclasses of it."""
+    _name: str  # name of the estimator in model files, also for subclasses of it
 
     def _columns(self) -> ColumnOptions:
         """Return the options for columns from the current parameters."""
@@ -365,24 +342,20 @@ class TableClassifier(NaiveBayesClassifier):
             model = self._counted(source, y, sample_weight, existing)
             rows = model.rows + model.unlabelled
         else:
-            blank, _, (table, labels, weights, kind) = self._planned(
-                X, y, sample_weight, existing, 1
-            )
+            blank, _, data = self._planned(X, y, sample_weight, existing, 1)
+            table, labels, weights, kind = data
             model, rows = self._summed(blank, table, labels, weights), table.num_rows
             if model.unlabelled:
                 column = values.flat(separate_target(self._as_table(X, None, y), y)[1])
                 model.skipped = spelled_missing(column, self.missing)
-            if existing is None and (
-                name := target_within(table, labels, getattr(y, "name", None))
-            ):
+            own_name = getattr(y, "name", None)
+            if existing is None and (name := target_within(table, labels, own_name)):
                 message = f"column {name!r} of X holds the labels y: leave it out"
                 warnings.warn(message, UserWarning, stacklevel=3)
         if model.unlabelled:
             message = f"{model.unlabelled} of {rows} rows have no label and were left out"
-            if model.skipped:
-                message += (
-                    f"; {model.skipped!r} means a missing value, unless `missing` lists other"
-                )
+            if skipped := model.skipped:
+                message += f"; {skipped!r} means a missing value, unless `missing` lists other"
             warnings.warn(message, UserWarning, stacklevel=3)
         if existing is None:
             _warn(model.schema.invalid_values(model.invalid, "used"))
@@ -395,14 +368,10 @@ class TableClassifier(NaiveBayesClassifier):
     ) -> Model:
         """Count the rows of a stream in batches.
 
-        Parameters
-        ----------
+        Raises ValueError if rows or labels are invalid.
+
         existing : model with the columns and families; None for a new model.
         new : whether columns that `existing` does not have are added.
-
-        Raises
-        ------
-        ValueError : if rows or labels are invalid.
         """
         check_stream(self, source, y, sample_weight)
         inferred = partial(self._schema, existing=existing) if new else None
@@ -424,7 +393,6 @@ class TableClassifier(NaiveBayesClassifier):
         table, labels, weights, _ = data
         if existing is None:  # before warnings about rows that are left out
             check_classes(labels[0], classes)
-        if existing is None:
             check_total(weights, "rows")
         source = table, labels, weights
         if weights is not None and not weights.all():  # rows of weight 0 do not count
@@ -451,14 +419,11 @@ class TableClassifier(NaiveBayesClassifier):
             blank = blank.blank(infer(self._columns(), *source))
         rows, invalid = encode(blank.schema, table)
         _warn(blank.schema.invalid_values(invalid, "used"))
-        labelled = np.flatnonzero(codes < len(classes))
-        if len(labelled) == len(codes):
-            learnable = Learnable(blank, rows, classes[codes], weights, source=source)
-        else:
+        kept: Any = None
+        if len(labelled := np.flatnonzero(codes < len(classes))) < len(codes):
             weights = None if weights is None else weights[labelled]
-            learnable = Learnable(
-                blank, rows[labelled], classes[codes[labelled]], weights, labelled, source
-            )
+            rows, codes, kept = rows[labelled], codes[labelled], labelled
+        learnable = Learnable(blank, rows, classes[codes], weights, kept, source)
         reduced = columns_without(blank.counted, learnable.X, learnable.weights)
         if existing is not None or reduced is None:
             return learnable
@@ -480,11 +445,11 @@ class TableClassifier(NaiveBayesClassifier):
         if existing is None:
             return counting(self._columns(), table, labels)
         new = other_columns(existing.counted, existing.target, table.column_names)[1]
-        if new and existing.family.closed:
+        if not new:
+            return existing.counted
+        if existing.family.closed:
             message = f"the fixed structure (`like`) has no {columns_named(few(new), new)}: ignored"
             warnings.warn(message, UserWarning, stacklevel=5)
-            return existing.counted
-        if not new:
             return existing.counted
         return adding.union(existing.counted, counting(self._columns(), table, labels, new), {}, {})
 
@@ -572,10 +537,7 @@ class TableClassifier(NaiveBayesClassifier):
         require_labels(self, y)
         if isinstance(y, str):
             X, y = separate_target(self._as_table(X, self._posterior().schema, y), y)
-        classes, codes = labels_of(label_column(y), self.missing)
-        if (codes == len(classes)).any():
-            raise ValueError(f"the label of row {int((codes == len(classes)).argmax())} is missing")
-        return X, classes[codes].tolist()
+        return X, decoded(labels_of(label_column(y), self.missing)).tolist()
 
     def _rows(self, X: Any) -> Any:
         predictor = self._predictor()

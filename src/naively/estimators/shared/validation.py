@@ -25,16 +25,14 @@ from naively.kernels import sums
 from naively.model.model import Model
 from naively.model.posterior import Posterior
 from naively.statistics.base import Data
-from naively.tables.values import joined
+from naively.tables.values import is_nothing, joined
 from naively.text.documents import Documents
 
 
 def label_sets(y: Any, n_rows: int) -> tuple[LabelSets, bool]:
     """Check multilabel targets. Returns (the labels of each row, whether y is a matrix).
 
-    Raises
-    ------
-    ValueError : if y is neither lists of labels nor a matrix of 0 and 1 with `n_rows` rows.
+    Raises ValueError if y is neither lists of labels nor a matrix of 0 and 1 with `n_rows` rows.
     """
     if y is None:
         raise ValueError("MultilabelNB requires y to be passed, but the target y is None")
@@ -98,12 +96,10 @@ def _cells(y: Any) -> list[Any]:
         raise ValueError(f"y must hold a list of labels for each document, not {y!r}")
     rows = list(y)
     for row, labels in enumerate(rows):
-        if isinstance(labels, list | tuple | set | frozenset):
+        is_array = isinstance(labels, np.ndarray) and labels.ndim == 1
+        if is_array or isinstance(labels, list | tuple | set | frozenset):
             continue
-        if isinstance(labels, np.ndarray) and labels.ndim == 1:
-            continue
-        missing = labels is None or (isinstance(labels, float) and labels != labels)
-        if missing:
+        if labels is None or (isinstance(labels, float) and labels != labels):
             raise ValueError(
                 f"the labels of row {row} are missing: write [] for a document that has none"
             )
@@ -136,11 +132,7 @@ def is_ready(estimator: BaseEstimator, X: Any) -> bool:
 def check_data(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = True) -> Data:
     """Convert X to a 2-d array of real numbers, or a CSR matrix without duplicate entries.
 
-    NaN is a missing value.
-
-    Raises
-    ------
-    ValueError : if X is not numeric or does not fit the estimator.
+    NaN is a missing value. Raises ValueError if X is not numeric or does not fit the estimator.
     """
     if not reset and is_ready(estimator, X):
         return X
@@ -183,28 +175,20 @@ def _checked_csr(X: Any) -> Any:
     invalid = X.indptr[0] != 0 or X.indptr[-1] > len(X.indices) or (np.diff(X.indptr) < 0).any()
     unsigned = X.indices.view(f"u{X.indices.itemsize}")  # negative indices are huge
     if invalid or unsigned.max(initial=0) >= max(X.shape[1], 1):
-        raise ValueError(
-            f"X is not a valid CSR matrix: its indices do not fit its shape, {X.shape}"
-        )
+        problem = f"its indices do not fit its shape, {X.shape}"
+        raise ValueError(f"X is not a valid CSR matrix: {problem}")
     values = _native(X.data)
-    if not X.has_canonical_format and _has_duplicates(X):
+    # searching duplicates is much faster than sorting all rows, which is needed only to sum them
+    if not X.has_canonical_format and (
+        X.shape[1] > MOST_COLUMNS
+        or sums.has_duplicates(X.indices, X.indptr, np.zeros(X.shape[1], np.int64))
+    ):
         dtype = np.float64 if values.dtype.kind == "f" else np.int64  # sums must not overflow
         X = type(X)((values.astype(dtype), X.indices.copy(), X.indptr.copy()), shape=X.shape)
         X.sum_duplicates()
     elif values is not X.data:
         X = type(X)((values, X.indices, X.indptr), shape=X.shape)
     return X
-
-
-def _has_duplicates(X: Any) -> bool:
-    """Whether two entries of a row are in one column; True if there are too many columns to check.
-
-    Much faster than sorting all rows, which is needed only to sum duplicates.
-    """
-    if X.shape[1] > MOST_COLUMNS:
-        return True
-    last = np.zeros(X.shape[1], np.int64)
-    return bool(sums.has_duplicates(X.indices, X.indptr, last))
 
 
 def documents_of(X: Any) -> Documents:
@@ -238,15 +222,12 @@ def require_labels(estimator: BaseEstimator, y: Any) -> None:
 def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     """Convert y to a 1-d array of labels.
 
-    Raises
-    ------
-    ValueError : if y has another length, missing or infinite labels, or mixed types.
+    Raises ValueError if y has another length, missing or infinite labels, or mixed types.
     """
     if (
         type(y) is np.ndarray
-        and y.ndim == 1
+        and y.shape == (n_rows,)
         and y.dtype.kind in "iub"
-        and len(y) == n_rows
         and y.dtype.isnative
     ):
         return y
@@ -271,7 +252,7 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
         if infinite.any():
             raise ValueError(f"Input y contains infinity: in row {int(infinite.argmax())}")
     elif y.dtype.kind == "O":
-        missing = np.fromiter(map(_is_missing, y.tolist()), bool, len(y))
+        missing = np.fromiter(map(is_nothing, y.tolist()), bool, len(y))
     elif y.dtype.kind in "mM":
         missing = np.isnat(y)
     else:
@@ -302,9 +283,8 @@ def check_classes(classes: npt.NDArray[Any], least: int) -> None:
     if len(classes) == 0:
         raise ValueError("y has no labels: all of them are missing")
     if len(classes) < least:
-        raise ValueError(
-            f"y has only one class ({classes.tolist()[0]!r}), where two or more are needed"
-        )
+        only = classes.tolist()[0]
+        raise ValueError(f"y has only one class ({only!r}), where two or more are needed")
 
 
 def check_total(weights: Float64 | None, what: str) -> None:
@@ -323,9 +303,7 @@ def refuse_masked(name: str, values: Any) -> None:
 def check_weights(sample_weight: Any, n: int) -> Float64 | None:
     """Convert to float64 weights from 0 to `MOST_WEIGHT` of n rows, (n,), or None.
 
-    Raises
-    ------
-    ValueError : for another shape, or an invalid weight, with its row.
+    Raises ValueError for another shape, or an invalid weight, with its row.
     """
     if sample_weight is None:
         return None
@@ -337,41 +315,29 @@ def check_weights(sample_weight: Any, n: int) -> Float64 | None:
         input_name="sample_weight",
     )  # fmt: skip
     if weights.shape != (n,):
-        raise ValueError(
-            f"sample_weight must be a 1D array of {n} weights: its shape is {weights.shape}"
-        )
+        problem = f"must be a 1D array of {n} weights: its shape is {weights.shape}"
+        raise ValueError(f"sample_weight {problem}")
     if (weights < 0).any():
         row = int((weights < 0).argmax())
         raise ValueError(f"Negative values in sample_weight: row {row} weighs {weights[row]:g}")
     if (weights > MOST_WEIGHT).any():
         row = int(weights.argmax())
-        raise ValueError(
-            f"sample_weight must be from 0 to {MOST_WEIGHT:g}: row {row} weighs {weights[row]:g}"
-        )
+        problem = f"must be from 0 to {MOST_WEIGHT:g}: row {row} weighs {weights[row]:g}"
+        raise ValueError(f"sample_weight {problem}")
     return weights
 
 
 def settled(model: Model, jobs: Workers) -> Posterior:
     """Return the posterior of the current model.
 
-    Raises
-    ------
-    NotFittedError : if all classes were forgotten. It is a ValueError, and an AttributeError: `dir`
-        and notebooks skip attributes that are not available.
+    Raises NotFittedError if all classes were forgotten. It is a ValueError, and an AttributeError:
+    `dir` and notebooks skip attributes that are not available.
     """
     if len(model.classes):
         posterior = model.posterior(jobs)
         if len(posterior.classes):  # another thread may have forgotten all rows meanwhile
             return posterior
     raise NotFittedError("every row was forgotten: the model has no class")
-
-
-def _is_missing(label: Any) -> bool:
-    """Whether a label is None, NaN, NaT or pandas' NA."""
-    try:
-        return label is None or bool(label != label)
-    except TypeError:  # pandas' NA has no truth value
-        return True
 
 
 def _with_nan(X: Any) -> Any:

@@ -18,14 +18,12 @@ from naively.tables.values import level_text
 
 READING = ("duckdb", "postgres", "sqlite")
 """Dialects in which numeric categories are compared as numbers, so that 1.50 equals 1.5."""
-EXACT = 2.0**53
-"""Numbers from here on are compared by all their digits, as text."""
+EXACT = 2.0**53  # numbers from here on are compared by all their digits, as text
 WRITTEN = r"^[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,2})?$"
 """Numbers, except those that may be beyond float64, which are errors in PostgreSQL,"""
 LONGEST = 99
 """as are numbers of more characters."""
-CODES = ("0[0-9]*", "[-+]0[0-9]*")
-"""Digits with leading zeros are codes, not numbers."""
+CODES = ("0[0-9]*", "[-+]0[0-9]*")  # digits with leading zeros are codes, not numbers
 
 
 def as_text(name: str, dialect: str, missing: Sequence[str]) -> exp.Expression:
@@ -80,9 +78,7 @@ def one_of(
     others = [level for level in levels if not _is_number(level, dialect)]
     texts = [exp.Literal.string(spelling) for level in others for spelling in spelled(level)]
     pairs = [(text, texts), (read, numbers)]
-    first, *rest = [
-        exp.In(this=operand.copy(), expressions=values) for operand, values in pairs if values
-    ]
+    first, *rest = [exp.In(this=x.copy(), expressions=values) for x, values in pairs if values]
     return exp.Or(this=first, expression=rest[0]) if rest else first
 
 
@@ -106,10 +102,8 @@ def _rounded(level: str) -> tuple[float, float]:
     if not NARROW[0] <= magnitude <= NARROW[1] or np.float32(level).is_integer():
         return 0.0, 0.0
     rounded = np.float32(level)
-    low, high = (
-        (float(rounded) + float(np.nextafter(rounded, np.float32(limit)))) / 2
-        for limit in (-np.inf, np.inf)
-    )
+    neighbours = (np.nextafter(rounded, np.float32(limit)) for limit in (-np.inf, np.inf))
+    low, high = ((float(rounded) + float(neighbour)) / 2 for neighbour in neighbours)
     if rounded.view(np.uint32) & np.uint32(1):  # ties round to even
         return float(np.nextafter(low, np.inf)), float(np.nextafter(high, -np.inf))
     return low, high
@@ -167,10 +161,8 @@ def density(term: Density, d: int, c: int, dialect: str) -> exp.Expression:
     if dialect == "postgres":
         mean, whitening = _not_tiny(mean), None if whitening is None else _not_tiny(whitening)
     if whitening is None:
-        terms = [
-            exp.Mul(this=number(slope), expression=z_j)
-            for slope, z_j in zip(mean[c], z, strict=True)
-        ]
+        slopes = map(number, mean[c])
+        terms = [exp.Mul(this=slope, expression=x) for slope, x in zip(slopes, z, strict=True)]
         return added([number(term.base[c]), *terms])
     squares = []
     for row in whitening[c]:

@@ -13,8 +13,7 @@ from naively.export.formulas import NotExportableError
 
 FOLDING = ("bigquery", "duckdb", "sqlite")
 """Dialects in which column names are case-insensitive for A to Z."""
-LONGEST = {"postgres": 63}
-"""The most bytes of a name in a database; it ignores the rest."""
+LONGEST = {"postgres": 63}  # the most bytes of a name in a database; it ignores the rest
 CAPITALS = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
@@ -61,10 +60,8 @@ def _cut(name: str, longest: int) -> str:
 # ---- expressions ---------------------------------------------------------------------------------
 
 
-Columns = dict[str, exp.Expression]
-"""Expressions by their alias."""
-LEAST = -700.0
-"""Nats of a class relative to the best, at least; exp of less underflows."""
+Columns = dict[str, exp.Expression]  # expressions by their alias
+LEAST = -700.0  # nats of a class relative to the best, at least; exp of less underflows
 
 
 class Postgres(dialects.Postgres):  # type: ignore[misc]
@@ -82,9 +79,8 @@ class Postgres(dialects.Postgres):  # type: ignore[misc]
 
 def written(expression: exp.Expression, dialect: str) -> str:
     """Write an expression in a dialect, with quoted names."""
-    return expression.sql(
-        Postgres if dialect == "postgres" else dialect, pretty=False, identify=True
-    )
+    writer = Postgres if dialect == "postgres" else dialect
+    return expression.sql(writer, pretty=False, identify=True)
 
 
 def select(columns: Columns) -> exp.Select:
@@ -147,11 +143,8 @@ def part_of_date(moment: exp.Expression, part: int, dialect: str) -> exp.Express
 
 def paren(expression: exp.Expression) -> exp.Expression:
     """Parenthesize an expression if needed."""
-    return (
-        expression
-        if isinstance(expression, exp.Column | exp.Literal | exp.Paren)
-        else exp.Paren(this=expression)
-    )
+    plain = isinstance(expression, exp.Column | exp.Literal | exp.Paren)
+    return expression if plain else exp.Paren(this=expression)
 
 
 def minus(expression: exp.Expression, value: float) -> exp.Expression:
@@ -181,10 +174,9 @@ def trimmed(text: exp.Expression, dialect: str) -> exp.Expression:
         return exp.Anonymous(this="REGEXP_REPLACE", expressions=[text.copy(), *texts])
     codes: list[exp.Expression] = [exp.Literal.number(code) for code in BLANKS]
     escaped = "".join(f"\\u{code:04x}" for code in BLANKS)
+    array = exp.Array(expressions=codes)
     blanks = {
-        "bigquery": exp.Anonymous(
-            this="CODE_POINTS_TO_STRING", expressions=[exp.Array(expressions=codes)]
-        ),
+        "bigquery": exp.Anonymous(this="CODE_POINTS_TO_STRING", expressions=[array]),
         "postgres": exp.Var(this=f"E'{escaped}'"),
         "snowflake": exp.Var(this=f"'{escaped}'"),
         "sqlite": exp.Anonymous(this="CHAR", expressions=codes),

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -65,18 +64,15 @@ from naively.tables.names import first_names
 DIALECTS = ("bigquery", "duckdb", "postgres", "snowflake", "sqlite")
 LISTS = ("duckdb", "postgres")
 """Dialects in which tables of scores are arrays; in the others they are CASE expressions."""
-ROW = "r"
-"""The internal alias of the row number."""
-GAPS = "gaps"
-"""The internal alias of the number of missing cells."""
+ROW = "r"  # the internal alias of the row number
+GAPS = "gaps"  # the internal alias of the number of missing cells
 ENDLESS = [sign + word for word in ("inf", "infinity", "nan") for sign in ("", "+", "-")]
 """Missing values in columns that may be numeric, in lower case."""
 REMARK = (
     "-- Categories are compared by value. A column that has none of those which the model knows "
     "counts as\n-- unseen in each row: cast such a column, or write its values as here."
 )
-MATERIALIZED = ("duckdb", "postgres", "sqlite")
-"""Dialects that support MATERIALIZED for a stage."""
+MATERIALIZED = ("duckdb", "postgres", "sqlite")  # dialects that support MATERIALIZED for a stage
 
 
 def to_sql(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) -> str:
@@ -100,8 +96,7 @@ def to_sql(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) -> st
         raise ValueError(f"there is no dialect {dialect!r}; there are {', '.join(DIALECTS)}")
     model = model_of(model)
     posterior, formula = formula_of(model)
-    if not np.isfinite(posterior.log_prior).all():
-        raise NotExportableError("a class without rows has probability 0")
+
     labels = posterior.classes.tolist()
     query = _Query(dialect, formula, model.schema)
     names = list(model.schema.ordered if posterior.feature_names else ())
@@ -133,8 +128,6 @@ def _table(name: str, dialect: str) -> exp.Table:
 class _Query:
     """The stages (common table expressions) of a query; each reads the previous one.
 
-    Attributes
-    ----------
     kept : (name in the table, internal alias) of the columns to include in the result.
     """
 
@@ -149,41 +142,31 @@ class _Query:
         self.read: dict[str, str] = {}  # text columns that may spell numbers
         self.cuts: dict[int, str] = {}  # by identity
         self.trees = [term for term in formula.terms if isinstance(term, Trees)]
-        self.dense = [
-            dense_term for dense_term in formula.all_terms if isinstance(dense_term, Density)
-        ]
+        self.dense = [term for term in formula.all_terms if isinstance(term, Density)]
         self._leaves: list[str] = []  # aliases of stages so far
         self.texts, self.plain, self.mixed = texts_of(formula, dialect)
         self.dates: set[str] = set()
         for cut in formula.all_cuts:
             aliases = self.level if isinstance(cut, LevelCut) else self.number
             if not isinstance(cut, LevelCut) and cut.dated:
-                self._date(cut.column)
-            aliases.setdefault(
-                cut.column, f"{'x' if aliases is self.number else 't'}{len(aliases)}"
-            )
+                if dialect not in LISTS:
+                    raise NotExportableError(
+                        f"column {cut.column!r} holds dates or times, which are exported to "
+                        f"{' and '.join(LISTS)} alone"
+                    )
+                self.dates.add(cut.column)
+            prefix = "t" if isinstance(cut, LevelCut) else "x"
+            aliases.setdefault(cut.column, f"{prefix}{len(aliases)}")
             if isinstance(cut, LevelCut) and has_numbers(cut.levels, dialect):
                 self.read[cut.column] = f"n{self.level[cut.column]}"
         for term in formula.all_terms:
             for name in _numbers(term):
                 self.number.setdefault(name, f"x{len(self.number)}")
 
-    def _date(self, name: str) -> None:
-        if self.dialect not in LISTS:
-            raise NotExportableError(
-                f"column {name!r} holds dates or times, which are exported to "
-                f"{' and '.join(LISTS)} alone"
-            )
-        self.dates.add(name)
-
     def remark(self) -> str:
         """Return comments that list compared categories by column; "" if there are none."""
-        cuts = [
-            cut
-            for term in self.formula.terms
-            if isinstance(term, Table | Trees)
-            for cut in term.cuts
-        ]
+        terms = [term for term in self.formula.terms if isinstance(term, Table | Trees)]
+        cuts = [cut for term in terms for cut in term.cuts]
         levels_of = {cut.column: cut.levels for cut in cuts if isinstance(cut, LevelCut)}
         lines = [f"--   {name!r}: {first_names(levels_of[name])}" for name in levels_of]
         return "\n".join([REMARK, *lines, ""]) if lines else ""
@@ -195,10 +178,9 @@ class _Query:
         self.kept = [(name, f"c{k}") for k, name in enumerate(keep)]
         columns: Columns = {alias: cell(name) for name, alias in self.kept}
         columns |= {alias: self._as_number(name) for name, alias in self.number.items()}
-        columns |= {
-            alias: as_text(name, self.dialect, self.missing) for name, alias in self.level.items()
-        }
-        columns |= {alias: as_number(name, self.dialect) for name, alias in self.read.items()}
+        dialect, missing = self.dialect, self.missing
+        columns |= {alias: as_text(n, dialect, missing) for n, alias in self.level.items()}
+        columns |= {alias: as_number(name, dialect) for name, alias in self.read.items()}
         columns |= {bag.name: self._as_document(bag.term) for _, bag in self.texts}
         if self.texts:
             columns[ROW] = exp.Var(this="ROW_NUMBER() OVER ()")
@@ -239,30 +221,22 @@ class _Query:
             exp.EQ(this=cell(self.cuts[id(cut)]), expression=exp.Literal.number(cut.missing))
             for cut in gaps.cuts
         ]
-        indicators = [
-            exp.Case(ifs=[exp.If(this=value, true=one)], default=zero) for value in missing
-        ]
-        unusual: list[exp.Expression] = [
-            value.copy()
-            for value, is_unusual in zip(missing, gaps.unusual, strict=True)
-            if is_unusual
-        ]
+        indicators = [exp.Case(ifs=[exp.If(this=x, true=one)], default=zero) for x in missing]
+        marked = zip(missing, gaps.unusual, strict=True)
+        unusual: list[exp.Expression] = [value.copy() for value, is_unusual in marked if is_unusual]
         unusual += [
             exp.And(this=missing[j].copy(), expression=exp.Not(this=paren(missing[k].copy())))
             for j, k in gaps.together
         ]
         columns: Columns = {}
         if unusual:
-            condition = exp.or_(*unusual, copy=False)
-            columns = {
-                "odd": exp.Case(ifs=[exp.If(this=condition, true=one.copy())], default=zero.copy())
-            }
+            ifs = [exp.If(this=exp.or_(*unusual, copy=False), true=one.copy())]
+            columns = {"odd": exp.Case(ifs=ifs, default=zero.copy())}
         yield select(self._everything() | {GAPS: added(indicators)} | columns)
         too_many: Any = exp.GT(this=cell(GAPS), expression=exp.Literal.number(gaps.most))
         if unusual:
-            too_many = exp.or_(
-                too_many, exp.EQ(this=cell("odd"), expression=one.copy()), copy=False
-            )
+            is_odd = exp.EQ(this=cell("odd"), expression=one.copy())
+            too_many = exp.or_(too_many, is_odd, copy=False)
         factors = exp.Case(this=cell(GAPS), ifs=[
             exp.If(this=exp.Literal.number(k), true=number(value))
             for k, value in enumerate(gaps.factors.tolist())
@@ -340,18 +314,15 @@ class _Query:
             if not any(dense is other for other in formula.terms):
                 continue
             log_densities = [cell(f"f{d}_{k}") for k in range(classes)]
-            difference = exp.Sub(
-                this=log_densities[c].copy(), expression=paren(largest(log_densities))
-            )
+            best = paren(largest(log_densities))
+            difference = exp.Sub(this=log_densities[c].copy(), expression=best)
             clipped = exp.Greatest(this=difference, expressions=[number(dense.least)])
             contribution: exp.Expression = exp.Mul(this=number(dense.weight), expression=clipped)
             if dense.fewest:
-                has_enough = exp.GTE(
-                    this=cell(f"p{d}"), expression=exp.Literal.number(dense.fewest)
-                )
-                contribution = exp.Case(
-                    ifs=[exp.If(this=has_enough, true=contribution)], default=number(0.0)
-                )
+                fewest = exp.Literal.number(dense.fewest)
+                has_enough = exp.GTE(this=cell(f"p{d}"), expression=fewest)
+                ifs = [exp.If(this=has_enough, true=contribution)]
+                contribution = exp.Case(ifs=ifs, default=number(0.0))
             parts.append(contribution)
         return added(parts)
 
@@ -374,12 +345,9 @@ class _Query:
             powers[f"e{c}"] = exp.Case(ifs=[exp.If(this=is_finite, true=power(difference))])
         exponentials = [cell(f"e{c}") for c in range(len(labels))]
         total = paren(added([exponential.copy() for exponential in exponentials]))
-        cases = [
-            exp.If(
-                this=exp.GTE(this=exponential.copy(), expression=number(1.0)), true=literal(label)
-            )
-            for exponential, label in zip(exponentials, labels, strict=True)
-        ]
+        are_best = [exp.GTE(this=power.copy(), expression=number(1.0)) for power in exponentials]
+        pairs = zip(are_best, labels, strict=True)
+        cases = [exp.If(this=is_best, true=literal(label)) for is_best, label in pairs]
         result: Columns = {name: cell(alias) for name, alias in self.kept}
         result[free_name(PREDICTION, result, self.dialect)] = exp.Case(ifs=cases)
         for exponential, label in zip(exponentials, labels, strict=True):
@@ -508,9 +476,8 @@ class _Query:
             while nodes[k][0] >= 0:
                 column, first, last, child = nodes[k]
                 bounds = {"low": exp.Literal.number(first), "high": exp.Literal.number(last)}
-                condition: exp.Expression = exp.Between(
-                    this=cell(self.cuts[id(term.cuts[column])]), **bounds
-                )
+                bin_ = cell(self.cuts[id(term.cuts[column])])
+                condition: exp.Expression = exp.Between(this=bin_, **bounds)
                 if sizes[child] <= sizes[child + 1]:
                     nested, k = child, child + 1
                 else:
@@ -525,9 +492,7 @@ class _Query:
         """Look up the contribution of a cell to the score of a class."""
         contributions = added.tolist()
         if self.dialect in LISTS:
-            literals = exp.Array(
-                expressions=[number(contribution) for contribution in contributions]
-            )
+            literals = exp.Array(expressions=[*map(number, contributions)])
             array = exp.cast(literals, "array<double>")
             position = exp.Add(this=paren(index), expression=exp.Literal.number(1))
             return exp.Bracket(this=paren(array), expressions=[position], offset=1)

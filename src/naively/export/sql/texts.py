@@ -28,13 +28,11 @@ from naively.export.sql.expressions import (
 from naively.formula import Bag, Formula, MixedTexts, TextEvidence
 from naively.text.analysis import LETTERS, Analysis
 
-DIALECTS = ("duckdb", "postgres")
-"""Dialects for which the tokenization is tested."""
+DIALECTS = ("duckdb", "postgres")  # dialects for which the tokenization is tested
 POINTS, ASCII = 0x110000, 0x80
 SIGMA, DOTTED = "Σ", "İ"
 """Letters whose lower case depends on their neighbours, or has two characters."""
-ABSENT, PRESENT = 0, 1
-"""States of a document."""
+ABSENT, PRESENT = 0, 1  # states of a document
 CLOCK = r"[0-9]{2}:[0-9]{2}"
 WRITTEN = (
     r"^([-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
@@ -49,16 +47,10 @@ CANONICAL = rf"^(-?[1-9][0-9]*|0|[-+]?0[0-9]+([.eE].*)?|{CLOCK})$"
 class TextTerm:
     """The stages of a query that score the documents of a column by their terms.
 
-    Parameters
-    ----------
-    term : the terms, and their contributions.
-    dialect : one of `DIALECTS`.
+    Raises NotExportableError if the query cannot make or count the terms as Python does.
+
     name : the alias of the documents, and prefix of the other aliases.
     numbers : of the terms; the key of a document is their sum. None without recurring texts.
-
-    Raises
-    ------
-    NotExportableError : if the query cannot make or count the terms as Python does.
     """
 
     def __init__(self, term: Bag, dialect: str, name: str, numbers: Int64 | None = None) -> None:
@@ -80,16 +72,12 @@ class TextTerm:
     def state(self) -> exp.Expression:
         """Whether there is a document; null where the query cannot split it as Python does."""
         document = cell(self.name)
-        ifs = [
-            exp.If(
-                this=exp.Is(this=document, expression=exp.Null()), true=exp.Literal.number(ABSENT)
-            )
-        ]
+        is_null = exp.Is(this=document, expression=exp.Null())
+        ifs = [exp.If(this=is_null, true=exp.Literal.number(ABSENT))]
         state: exp.Expression = exp.Literal.number(PRESENT)
         if self.term.analysis.lowercase:
-            position = exp.Anonymous(
-                this="STRPOS", expressions=[document.copy(), exp.Literal.string(SIGMA)]
-            )
+            operands = [document.copy(), exp.Literal.string(SIGMA)]
+            position = exp.Anonymous(this="STRPOS", expressions=operands)
             has_sigma = exp.GT(this=position, expression=exp.Literal.number(0))
             state = exp.Case(ifs=[exp.If(this=has_sigma, true=exp.Null())], default=state)
         if self.term.as_level:
@@ -98,9 +86,8 @@ class TextTerm:
                 exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(regex))
                 for regex in (WRITTEN, CANONICAL)
             )
-            is_other = exp.And(
-                this=number_or_time, expression=exp.Not(this=exp.Paren(this=is_canonical))
-            )
+            is_spelled = exp.Not(this=exp.Paren(this=is_canonical))
+            is_other = exp.And(this=number_or_time, expression=is_spelled)
             ifs.append(exp.If(this=is_other, true=exp.Null()))
         return exp.Case(ifs=ifs, default=state)
 
@@ -116,10 +103,8 @@ class TextTerm:
             grams = self._grams if self.term.analysis.analyzer == "word" else self._runs
             source = f"{name}_grams"
             yield _alias(source, ["row", "word"]), grams(f"{name}_words", *low_high)
-        yield (
-            _alias(f"{name}_met", [name + "_row", *self._sums(), *self._key()]),
-            self._sum_of_contributions(source),
-        )
+        sums = _alias(f"{name}_met", [name + "_row", *self._sums(), *self._key()])
+        yield sums, self._sum_of_contributions(source)
 
     def joined(self, stage: exp.Select, row: str) -> exp.Select:
         """Join a stage with the sums of the terms of each document."""
@@ -163,9 +148,8 @@ class TextTerm:
         """Write the known terms as one text: as expression objects they would take minutes."""
         slopes: list[list[float | int]] = self.term.slope.tolist()
         if self.numbers is not None:
-            slopes = [
-                [*values, key] for values, key in zip(slopes, self.numbers.tolist(), strict=True)
-            ]
+            keys = self.numbers.tolist()
+            slopes = [[*values, key] for values, key in zip(slopes, keys, strict=True)]
         rows = [
             f"({written(exp.Literal.string(term), self.dialect)}, {', '.join(map(repr, values))})"
             for term, values in zip(self.term.terms, slopes, strict=True)
@@ -195,13 +179,10 @@ class TextTerm:
         is_words = analysis.analyzer == "word"
         condition = self._stop_words() if is_words and analysis.ngram_range != (1, 1) else ""
         if self.dialect == "duckdb":
-            subquery = (
-                f'SELECT "{row}" AS "row", REGEXP_EXTRACT_ALL({text}, {regex}) AS "words" '
-                f'FROM "{table}"'
-            )
+            words = f'REGEXP_EXTRACT_ALL({text}, {regex}) AS "words"'
             query = (
-                'SELECT "row", UNNEST("words") AS "word", '
-                f'GENERATE_SUBSCRIPTS("words", 1) AS "place" FROM ({subquery}) AS "cut"'
+                'SELECT "row", UNNEST("words") AS "word", GENERATE_SUBSCRIPTS("words", 1) AS '
+                f'"place" FROM (SELECT "{row}" AS "row", {words} FROM "{table}") AS "cut"'
             )
         else:
             query = (
@@ -334,10 +315,8 @@ def _point(k: int, dialect: str) -> str:
 # ---- prior mixing --------------------------------------------------------------------------------
 
 
-Text = tuple[str, TextTerm]
-"""(the alias of a document's state, its terms)."""
-FACTOR = "factor"
-"""The alias of the factor of rows with unfamiliar missing cells; null for others."""
+Text = tuple[str, TextTerm]  # (the alias of a document's state, its terms)
+FACTOR = "factor"  # the alias of the factor of rows with unfamiliar missing cells; null for others
 
 
 class MixedTerm:
@@ -345,9 +324,6 @@ class MixedTerm:
 
     Terms that all classes share are omitted, so that a score is log (e + (1 - e) p(x | c) / p(x)).
 
-    Parameters
-    ----------
-    term : the texts to mix.
     other : the same with the weights of rows that have a factor; None if no rows have one.
     texts : of the bags of each text.
     k : the index of the term, which is part of its aliases.
@@ -388,10 +364,9 @@ class MixedTerm:
         value = exp.Add(this=positive, expression=exp.Ln(this=added([prior_part, evidence_part])))
         has_evidence = exp.Is(this=cell(f"l{self.k}"), expression=exp.Null()).not_()
         no_evidence = exp.EQ(this=share.copy(), expression=number(1.0))
-        ifs = [
-            exp.If(this=exp.And(this=has_evidence.copy(), expression=no_evidence), true=number(0.0))
-        ]
-        return exp.Case(ifs=[*ifs, exp.If(this=has_evidence, true=value)])
+        is_prior = exp.And(this=has_evidence.copy(), expression=no_evidence)
+        ifs = [exp.If(this=is_prior, true=number(0.0)), exp.If(this=has_evidence, true=value)]
+        return exp.Case(ifs=ifs)
 
     @property
     def _share(self) -> str:
@@ -434,9 +409,8 @@ class MixedTerm:
         state, first_bag = self.texts[p][0]
         absent = exp.EQ(this=cell(state), expression=exp.Literal.number(ABSENT))
         has_terms = reduce(either, [absent, *(bag.has_terms() for _, bag in self.texts[p])])
-        base = exp.Case(
-            ifs=[exp.If(this=has_terms, true=number(text.base[c]))], default=number(0.0)
-        )
+        with_terms = exp.If(this=has_terms, true=number(text.base[c]))
+        base = exp.Case(ifs=[with_terms], default=number(0.0))
         words = added([base, *(bag.score(state, c) for state, bag in self.texts[p])])
         if not len(text.keys):
             return words

@@ -91,12 +91,9 @@ class BernoulliParameters(LinearParameters):
     claims_least = True
 
     def __init__(
-        self,
-        statistics: PresenceStatistics,
-        class_weight: ExactArray,
-        alpha: Alpha,
+        self, statistics: PresenceStatistics, class_weight: ExactArray, alpha: Alpha,
         threshold: float,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.present = statistics.tables["sum"]
         self.statistics = statistics
         super().__init__(*self.present.shape)
@@ -163,9 +160,8 @@ class BernoulliParameters(LinearParameters):
 
     def numbers(self) -> ClassNumbers:
         """Return p_αc."""
-        return ClassNumbers(
-            "probability of true in %", "", {"p": self.presence()}, ("P(on | class)",)
-        )
+        p = {"p": self.presence()}
+        return ClassNumbers("probability of true in %", "", p, ("P(on | class)",))
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
         """Return the presence of each feature as events; None for some features."""

@@ -52,8 +52,6 @@ LevelAlphas = Callable[[int, Int64], tuple[Any, Any]]
 class CategoricalParameters(Parameters):
     """log [θ_jc]_α of each category that was seen or declared.
 
-    Attributes
-    ----------
     n_categories : (d,) int64, K_α.
     declared : (d,) int64, the number of codes of each feature that are scored even if unseen.
     """
@@ -83,16 +81,13 @@ class CategoricalParameters(Parameters):
         count = np.zeros((self.classes, len(levels)))
         if is_known.any():
             count[:, is_known] = self.count[:, self.offsets[feature] + positions[is_known]]
-        indices = (
-            levels if levels.dtype.kind == "i" else np.where(is_known, positions, len(categories))
-        )
-        return self._log_theta(feature, count, indices)
+        positions = np.where(is_known, positions, len(categories))
+        return self._log_theta(feature, count, levels if levels.dtype.kind == "i" else positions)
 
     def log_unseen(self, feature: int) -> Float64:
         """Return log [θ_jc]_α of an unseen category, (C, 1)."""
-        return self._log_theta(
-            feature, np.zeros((self.classes, 1)), self.n_categories[feature : feature + 1]
-        )
+        places = self.n_categories[feature : feature + 1]
+        return self._log_theta(feature, np.zeros((self.classes, 1)), places)
 
     def _log_theta(self, feature: int, count: Float64, places: Int64) -> Float64:
         alpha, total = self._alpha(feature, places)
@@ -179,9 +174,8 @@ class CategoricalParameters(Parameters):
             if scored.dtype.kind == "i" and column_levels.dtype.kind == "T":
                 spelled = np.array([_code(text) for text in column_levels.tolist()], np.int64)
             else:
-                spelled = (
-                    spelled_as(scored, column_levels) if scored.dtype.kind == "T" else column_levels
-                )
+                is_text = scored.dtype.kind == "T"
+                spelled = spelled_as(scored, column_levels) if is_text else column_levels
             positions, is_known = find(scored, spelled)
             lookup.append(np.where(is_known, n_rows + positions, self._beyond + j))
             lookup.append(np.array([self._beyond + len(levels)]))
@@ -227,16 +221,10 @@ class CategoricalParameters(Parameters):
         unseen = (columns >= self._beyond) & (columns < self._beyond + X.shape[1])
         if unseen.any():
             row, column = np.argwhere(unseen)[0].tolist()
-            value = (
-                repr(str(X.levels[column][X.codes[row, column]]))
-                if isinstance(X, Encoded)
-                else X[row, column]
-            )
-            raise InvalidValueError(
-                first + row,
-                column,
-                f"Unseen category: {{where}} is {value}, which is not in the training data",
-            )
+            value = X[row, column] if not isinstance(X, Encoded) else repr(
+                str(X.levels[column][X.codes[row, column]]))  # fmt: skip
+            problem = f"{{where}} is {value}, which is not in the training data"
+            raise InvalidValueError(first + row, column, f"Unseen category: {problem}")
 
     def contributions(self, X: Data) -> Float64:
         """Compute log [θ_jc]_α of each feature; 0 where it is missing or ignored."""
@@ -281,17 +269,13 @@ class CategoricalParameters(Parameters):
         columns = np.where(missing, self._ends - 1, rows + np.arange(d))
         has_column = missing | (rows < self._beyond)
         starts = np.concatenate([[0], np.cumsum(has_column.sum(axis=1))])
-        ones = np.ones(int(starts[-1]))
-        return scipy.sparse.csr_matrix(
-            (ones, columns[has_column], starts), shape=(n, int(self._ends[-1]))
-        )
+        cells = np.ones(int(starts[-1])), columns[has_column], starts
+        return scipy.sparse.csr_matrix(cells, shape=(n, int(self._ends[-1])))
 
     def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]]:
         """Return (feature, level) of each indicator."""
         features = np.repeat(np.arange(len(self.levels)), np.diff(self._ends, prepend=0))
-        levels = [
-            level for categories in self.scored_levels for level in [*categories.tolist(), np.nan]
-        ]
+        levels = [level for known in self.scored_levels for level in [*known.tolist(), np.nan]]
         return features, np.array(levels, object)
 
     def formula(self, names: Sequence[str]) -> Formula:
@@ -361,9 +345,7 @@ class CategoricalParameters(Parameters):
             alphas.append(np.broadcast_to(alpha, table.shape))
             totals.append(np.repeat(self.observed[:, j : j + 1], len(levels), axis=1))
             alpha_totals.append(np.broadcast_to(np.reshape(total, (-1, 1)), table.shape))
-        return Events(
-            events, *(np.hstack(table) for table in (counts, totals, alphas, alpha_totals))
-        )
+        return Events(events, *map(np.hstack, (counts, totals, alphas, alpha_totals)))
 
     def kinds(self) -> Int64:
         """Return the number of seen categories of each feature."""
@@ -474,19 +456,16 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
         """Add the categories that `alpha` names to the statistics, with count 0."""
         statistics = statistics.canonical()
         classes, d = statistics.tables["missing"].shape
+        pairs = zip(self._by_feature(d), statistics.levels, strict=True)
         named = [
             _levels(alpha, levels, j) if isinstance(alpha, Mapping) else levels[:0]
-            for j, (alpha, levels) in enumerate(
-                zip(self._by_feature(d), statistics.levels, strict=True)
-            )
+            for j, (alpha, levels) in enumerate(pairs)
         ]
-        tables = {
-            "count": ExactArray.zeros((classes, sum(map(len, named)))),
-            "missing": ExactArray.zeros((classes, d)),
-        }
-        if any(map(len, named)):
+        if size := sum(map(len, named)):
+            count, missing = (ExactArray.zeros((classes, n)) for n in (size, d))
+            added = LevelStatistics({"count": count, "missing": missing}, named)
             statistics = statistics.copy()
-            statistics.accumulate(LevelStatistics(tables, named), np.arange(classes))
+            statistics.accumulate(added, np.arange(classes))
         return statistics
 
     def _by_feature(self, d: int) -> Sequence[Any]:
@@ -516,11 +495,7 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
         categories = self._categories(statistics)
         declared = check_min_categories(self.min_categories, len(categories))
         for j, feature_alpha in enumerate(self._by_feature(len(categories))):
-            if (
-                feature_alpha is not None
-                and not isinstance(feature_alpha, Mapping)
-                and np.ndim(feature_alpha)
-            ):
+            if not isinstance(feature_alpha, Mapping | None) and np.ndim(feature_alpha):
                 declared[j] = categories[j]  # an array declares all its categories
         alpha = _level_alphas(self.alpha, statistics, categories)
         return CategoricalParameters(
@@ -593,18 +568,17 @@ def _level_alphas(alpha: Any, statistics: LevelStatistics, n_categories: Int64) 
 
         return of_feature
 
+    features = zip(_each(alpha), statistics.levels, n_categories.tolist(), strict=True)
     functions = [
-        (_of_named if isinstance(feature_alpha, Mapping) else _of_all)(
-            feature_alpha, j, classes, feature_levels, k
-        )
-        for j, (feature_alpha, feature_levels, k) in enumerate(
-            zip(_each(alpha), statistics.levels, n_categories.tolist(), strict=True)
-        )
+        _of_named(feature_alpha, j, classes, levels, k)
+        if isinstance(feature_alpha, Mapping)
+        else _of_all(feature_alpha, j, classes, k)
+        for j, (feature_alpha, levels, k) in enumerate(features)
     ]
     return lambda feature, levels: functions[feature](levels)
 
 
-def _of_all(feature_alpha: Any, j: int, classes: int, feature_levels: Levels, k: int) -> OfLevels:
+def _of_all(feature_alpha: Any, j: int, classes: int, k: int) -> OfLevels:
     """Make the function of a feature from one number, or an array of all its levels."""
     if np.ndim(feature_alpha) == 0:
         return lambda levels: (float(feature_alpha), float(feature_alpha) * k)

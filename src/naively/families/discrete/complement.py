@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.exact import ExactArray, Float64
 from naively.families.base import ClassNumbers
-from naively.families.discrete.multinomial import (
-    ROLLS,
-    Multinomial,
-    MultinomialParameters,
-    SharedEvents,
-    total_alpha,
-)
+from naively.families.discrete.multinomial import Multinomial, SharedEvents, total_alpha
 from naively.families.linear import Alpha, Terms, columns_of, counts_of, log
 from naively.statistics.powers import CountStatistics
 
@@ -82,9 +74,8 @@ class ComplementParameters(SharedEvents):
 
     def _weights(self, columns: slice) -> Float64:
         class_counts = self.counts.gather(1, columns)
-        counts = counts_of(_complement(class_counts, class_counts.summed(0))) + columns_of(
-            self.alpha, columns
-        )
+        others = _complement(class_counts, class_counts.summed(0))
+        counts = counts_of(others) + columns_of(self.alpha, columns)
         totals = self.totals[:, np.newaxis]
         log_weights = log(np.where(totals > 0, totals, 1.0)) - log(counts)
         return np.where(totals > 0, log_weights, np.log(max(self.width, 1)))
@@ -114,17 +105,6 @@ class ComplementParameters(SharedEvents):
         """Return the weights."""
         weights = self.feature_log_prob()
         return ClassNumbers("weight of a count: minus log of the others' share", "", {"w": weights})
-
-    def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
-        """Draw rows of 100 events each, from the multinomial of the same counts."""
-        return self.sample_events(codes, ROLLS, generator)
-
-    def sample_events(
-        self, codes: Int64, length: int, generator: np.random.Generator
-    ) -> npt.NDArray[Any]:
-        """Draw rows of `length` events each, from the multinomial of the same counts."""
-        multinomial = MultinomialParameters(self.counts, self.alpha)
-        return multinomial.sample_events(codes, length, generator)
 
 
 def _complement(counts: ExactArray, total: ExactArray) -> ExactArray:

@@ -91,8 +91,6 @@ class Joint(Family[RowStatistics, "JointParameters"]):
 class JointParameters(Parameters):
     """The log-probabilities of the distinct training rows, and of all other rows.
 
-    Attributes
-    ----------
     cells : (R, d) int32, the distinct rows, as indices in the categories of each column.
     levels : list of d sorted arrays of text, the categories.
     count : (C, R) weight of each row.
@@ -154,8 +152,7 @@ class JointParameters(Parameters):
         Missing values of `X` agree with all; training rows with missing values are not counted.
         """
         values = self._values(X)
-        out = np.array(np.broadcast_to(self.count.sum(axis=1)[:, np.newaxis], (
-            len(self.count), len(values))))  # fmt: skip
+        out = np.repeat(self.count.sum(axis=1)[:, np.newaxis], len(values), axis=1)
         for columns, rows in self._patterns(values):
             steps, sums = self._summed_over(columns.tolist())
             group = self._group(values[rows], steps, [keys for keys, _ in sums])
@@ -172,11 +169,11 @@ class JointParameters(Parameters):
             cells = values[rows]
             group = np.zeros(len(cells), np.int64)
             previous = np.zeros((len(self.count), len(cells)))
-            log_remainders = self._log_rest(columns) + _after(self._log_sizes[columns])
+            # the logs of the numbers of cells of all later columns
+            after = np.append(np.cumsum(self._log_sizes[columns][:0:-1])[::-1], 0.0)
             sums = self._sums([[k] for k in columns.tolist()])
-            for k, log_rest, (keys, groups) in zip(
-                columns.tolist(), log_remainders, sums, strict=True
-            ):
+            steps = zip(columns.tolist(), self._log_rest(columns) + after, sums, strict=True)
+            for k, log_rest, (keys, groups) in steps:
                 group = place(keys, numbered(group, cells, [k], self._bounds))
                 score = self._score(groups, len(keys), log_rest)[:, group]
                 possible = ~np.isneginf(previous)  # impossible: later columns contribute 0
@@ -218,25 +215,18 @@ class JointParameters(Parameters):
 
     def described(self, names: Sequence[str]) -> Section:
         """Describe the categories of each column."""
-        suffix = f"; {len(self.cells):,} different rows"
-        words = {
-            name: first_levels([str(level) for level in categories.tolist()], len(categories))
-            + suffix
-            for name, categories in zip(names, self.levels, strict=True)
-        }
-        return Section(
-            "categories of the joint table", rows={name: [] for name in names}, words=words
-        )
+        words = {}
+        for name, levels in zip(names, self.levels, strict=True):
+            shown = first_levels([*map(str, levels.tolist())], len(levels))
+            words[name] = f"{shown}; {len(self.cells):,} different rows"
+        return Section("categories of the joint table", rows={n: [] for n in names}, words=words)
 
     def listed(self) -> list[Listed]:
         """List the probability of each seen cell, and that of an unseen cell, if there is one."""
         count = len(self.cells)
-        columns = [
-            categories[codes] for categories, codes in zip(self.levels, self.cells.T, strict=True)
-        ]
-        cells: list[str | None] = [
-            " × ".join(map(str, cell)) for cell in zip(*columns, strict=True)
-        ]
+        pairs = zip(self.levels, self.cells.T, strict=True)
+        rows = zip(*(levels[codes] for levels, codes in pairs), strict=True)
+        cells: list[str | None] = [" × ".join(map(str, cell)) for cell in rows]
         score = self._score(np.arange(count), count, 0.0)
         if self.n_cells > count:
             return [Listed("p", None, [*cells, None], np.exp(score))]
@@ -281,9 +271,7 @@ class JointParameters(Parameters):
 
     def _counts(self, groups: Int64, n_groups: int) -> Float64:
         """Return the weight of each group of rows of the table, and of an empty one, (C, G + 1)."""
-        sums = [
-            np.bincount(groups, weights=weights, minlength=n_groups + 1) for weights in self.count
-        ]
+        sums = [np.bincount(groups, weights, n_groups + 1) for weights in self.count]
         return np.minimum(sums, LARGEST)
 
     # ---- the values of rows ------------------------------------------------------------------
@@ -321,8 +309,3 @@ def _translation(levels: Levels, row_levels: Levels) -> Codes:
     """Return the index of each category of rows in `levels`, their number if unseen; -1 last."""
     positions, is_known = find(levels, spelled_as(levels, texts(row_levels)))
     return np.append(np.where(is_known, positions, len(levels)), -1).astype(np.int32)
-
-
-def _after(values: Float64) -> Float64:
-    """Return the sum of all later values, for each value."""
-    return np.append(np.cumsum(values[:0:-1])[::-1], 0.0)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from naively.core.exact import ExactArray, Float64, Int64
@@ -28,8 +27,7 @@ from naively.kernels import scores as kernel
 from naively.statistics.base import Data, is_sparse
 from naively.statistics.powers import CountStatistics, CountSums, Ranks
 
-ROLLS = 100
-"""Events in a sampled row by default."""
+ROLLS = 100  # events in a sampled row by default
 
 
 @dataclass(frozen=True)
@@ -74,9 +72,6 @@ class Multinomial(Family[CountStatistics, LinearParameters]):
 class SharedEvents(LinearParameters):
     """Base of the families whose features are the kinds of one event.
 
-    Attributes
-    ----------
-    counts : (C, d) ExactArray
     alpha : l, of a shape that broadcasts to (C, d).
     """
 
@@ -96,12 +91,19 @@ class SharedEvents(LinearParameters):
         alpha_total = total_alpha(self.alpha, *counts.shape)[:, np.newaxis]
         return Events(names, counts, counts.sum(axis=1, keepdims=True), self.alpha, alpha_total)
 
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
+        """Draw rows of 100 events each."""
+        return self.sample_events(codes, ROLLS, generator)
+
+    def sample_events(self, codes: Int64, length: int, generator: np.random.Generator) -> Any:
+        """Draw rows of `length` events each, from the multinomial of the same counts."""
+        multinomial = MultinomialParameters(self.counts, self.alpha)
+        return multinomial.sample_events(codes, length, generator)
+
 
 class MultinomialParameters(SharedEvents):
     """log θ_αc, computed from the counts, a block of columns at a time.
 
-    Attributes
-    ----------
     totals : (C,) Σ_β (count + l_β), over all columns, even if these are only some of them.
     width : number of all columns.
     ranks : the distinct counts and the rank of each count, if known.
@@ -131,17 +133,16 @@ class MultinomialParameters(SharedEvents):
         is_small = limbs.shape[-1] == 1 and self.counts.low == 0
         if not (sparse and is_small and alpha.ndim == 0 and alpha > 0):
             return super()._scorer_pair(sparse, workers)
-        if self.ranks is not None:
-            distinct, ranks = self.ranks
-            scorer = Scorer(self.n_classes, self.n_features, sparse, self.has_zero, filled=False)
-            kernel.look_up_ranks(ranks, log(distinct + alpha), log(self.totals), scorer.weight)
-            return scorer, None
-        largest = int(limbs.max(initial=0))
+        largest = int(limbs.max(initial=0)) if self.ranks is None else 0
         if largest > limbs.size:
             return super()._scorer_pair(sparse, workers)
         scorer = Scorer(self.n_classes, self.n_features, sparse, self.has_zero, filled=False)
-        logs = log(np.arange(largest + 1) + alpha)
-        kernel.look_up(limbs[..., 0], logs, log(self.totals), scorer.weight)
+        if self.ranks is not None:
+            distinct, ranks = self.ranks
+            kernel.look_up_ranks(ranks, log(distinct + alpha), log(self.totals), scorer.weight)
+        else:
+            logs = log(np.arange(largest + 1) + alpha)
+            kernel.look_up(limbs[..., 0], logs, log(self.totals), scorer.weight)
         return scorer, None
 
     def terms(self, columns: slice) -> Terms:
@@ -174,13 +175,7 @@ class MultinomialParameters(SharedEvents):
         x = np.nan_to_num(X.astype(np.float64))
         return gammaln(x.sum(axis=1) + 1.0) - gammaln(x + 1.0).sum(axis=1)
 
-    def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
-        """Draw rows of 100 events each."""
-        return self.sample_events(codes, ROLLS, generator)
-
-    def sample_events(
-        self, codes: Int64, length: int, generator: np.random.Generator
-    ) -> npt.NDArray[Any]:
+    def sample_events(self, codes: Int64, length: int, generator: np.random.Generator) -> Any:
         """Draw rows of `length` events each."""
         theta = np.exp(self.log_theta(slice(0, self.n_features)))
         theta /= theta.sum(axis=1, keepdims=True)

@@ -45,8 +45,6 @@ class VirtualRows:
     Raftery 2007, "Bayesian regularization for normal mixture estimation", J. of Classification 24,
     with κ = α, ν = α - 3 and ς² = α σ₀².
 
-    Parameters
-    ----------
     alpha : their number, for each class.
     weight, mean : (C, d) n and x̄ of each class and feature.
     middle, spread : (d,) μ₀ and σ₀².
@@ -80,11 +78,8 @@ class VirtualRows:
 
         The features of virtual rows are independent, as in naive Bayes: Σ₀ is diagonal. So the
         result is singular only if a feature is constant over all classes. With missing values, all
-        pairs of features are weighted by the same `freedom`.
-
-        Returns
-        -------
-        The degrees of freedom, virtual rows included.
+        pairs of features are weighted by the same `freedom`. Returns the degrees of freedom,
+        virtual rows included.
         """
         total = freedom + self.alpha * len(group)
         covariance *= freedom / total
@@ -158,8 +153,6 @@ COMBINATION = "is a linear combination of others"
 class ClassSums:
     """n and Σ x of one class for each pair of features, as Python integers on a common grid.
 
-    Attributes
-    ----------
     low : the grid is 2^(32 low).
     weight : (1, 1), or (d, d) with missing values: n of the rows that have both i and j.
     sums : (1, d) or (d, d), Σ x_j over the rows that have i too.
@@ -168,18 +161,12 @@ class ClassSums:
 
     def __init__(self, statistics: ProductStatistics, class_weight: ExactArray, code: int) -> None:
         codes = np.array([code])
-        tables = {name: statistics.tables[name].gather(0, codes) for name in ("sum", "missing")}
-        has_missing = bool(tables["missing"].nonzero().any())
-        if has_missing:
-            tables |= {
-                name: statistics.tables[name].gather(0, codes) for name in ("gone", "both_gone")
-            }
-        numbers = {name: table.integers() for name, table in tables.items()}
-        numbers["weight"] = class_weight.gather(0, codes).integers()
+        has_missing = bool(statistics.tables["missing"].gather(0, codes).nonzero().any())
+        names = ("sum", "missing", "gone", "both_gone") if has_missing else ("sum", "missing")
+        tables = {name: statistics.tables[name] for name in names} | {"weight": class_weight}
+        numbers = {name: table.gather(0, codes).integers() for name, table in tables.items()}
         self.low = min(0, *(low for _, low in numbers.values()))
-        on_grid = {
-            name: values * (1 << 32 * (low - self.low)) for name, (values, low) in numbers.items()
-        }
+        on_grid = {name: x * (1 << 32 * (low - self.low)) for name, (x, low) in numbers.items()}
         self.weight = on_grid["weight"].reshape(1, 1)
         self.sums = on_grid["sum"]
         if has_missing:
@@ -215,16 +202,11 @@ def covariance(
     """Compute the pooled covariance of some classes into `out`, (d, d).
 
     The products are centred near each class's mean exactly, and rounded once, so that neither
-    a common offset nor the distance of the classes costs digits.
+    a common offset nor the distance of the classes costs digits. Returns the degrees of freedom,
+    n - ddof of each class; their median over the pairs of features.
 
-    Parameters
-    ----------
-    products : ExactArray (d (d + 1) / 2,)
+    products : (d (d + 1) / 2,)
     classes, mean : the other sums, and the means near which to centre, (c, d).
-
-    Returns
-    -------
-    The degrees of freedom, n - ddof of each class; their median over the pairs of features.
     """
     freedom = np.zeros((max(len(class_sums.sums) for class_sums in classes), mean.shape[1]))
     for class_sums in classes:

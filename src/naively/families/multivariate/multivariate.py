@@ -46,19 +46,12 @@ def near_scores(
     """Add log-densities to `before`, (C, n); -inf if more than `margin` nats below the best.
 
     Squared distances only grow with the features. So the first features are computed for all
-    classes, then the likeliest class in full, and others as long as they can come near it.
+    classes, then the likeliest class in full, and others as long as they can come near it. Returns
+    the score of the best class of each row, (n,).
 
-    Parameters
-    ----------
-    rows : (n, d)
-    mean : (C, d)
     packed : (C, size), a triangular A with A Σ Aᵀ = I of each class, in the kernels' layout.
     base : (C,) the log-density at the mean.
     diagonals : (C, d) of each A.
-
-    Returns
-    -------
-    The score of the best class of each row, (n,).
     """
 
     def go_on(which: Int64, code: int, first: int, last: int) -> None:
@@ -117,12 +110,8 @@ SMALL = 2.0**-600  # scales rows whose distances leave the range of float64
 class MultivariateParameters(Parameters):
     """Means, and triangular matrices A with A Σ Aᵀ = I.
 
-    Attributes
-    ----------
-    mean : (C, d) float64
     packed : (C or 1, size) float64, the matrices A in the kernels' layout.
     log_det : (C or 1,) log |Σ|, in nats.
-    tied : bool, whether there is one A for all classes.
     amounts : (C or 1,) the amount of shrinkage of each covariance.
     """
 
@@ -239,13 +228,11 @@ class MultivariateParameters(Parameters):
         before = np.broadcast_to(before, out.shape)
         normals = self.mean, self.packed, self._base, self._diagonals
         best = near_scores(rows, *normals, before, margin, out)
-        overflowed = np.flatnonzero(~np.isfinite(best))  # beyond the range of float64
-        if len(overflowed):
-            recomputed = np.empty((len(out), len(overflowed)))
-            super().leading(
-                rows[overflowed], 0, len(overflowed), before[:, overflowed], margin, recomputed
-            )
-            out[:, overflowed] = recomputed
+        far = np.flatnonzero(~np.isfinite(best))  # beyond the range of float64
+        if len(far):
+            recomputed = np.empty((len(out), len(far)))
+            super().leading(rows[far], 0, len(far), before[:, far], margin, recomputed)
+            out[:, far] = recomputed
 
     def _mend(self, X: npt.NDArray[Any], start: int, out: Float64) -> None:
         """Score the rows that have missing values or leave the range of float64."""
@@ -299,8 +286,7 @@ class MultivariateParameters(Parameters):
     def marginal(self, observed: npt.NDArray[np.bool_]) -> MultivariateParameters:
         """Return the distribution of the observed features, (d,) bool: N(μ_o, Σ_oo)."""
         key = observed.tobytes()
-        marginal = self._marginals.get(key)
-        if marginal is None:
+        if (marginal := self._marginals.get(key)) is None:
             features = np.flatnonzero(observed)
             packed = np.empty((len(self.packed), kernel.packed_size(len(features))))
             log_det = np.empty(len(packed))
@@ -348,11 +334,8 @@ class MultivariateParameters(Parameters):
         for members, features, marginal, x in self._by_pattern(X):
             with np.errstate(over="ignore", invalid="ignore"):
                 if marginal.linear_scores:
-                    centred = (
-                        x[:, np.newaxis, :]
-                        - marginal.centre
-                        - 0.5 * (marginal.mean - marginal.centre)
-                    )
+                    half_way = 0.5 * (marginal.mean - marginal.centre)
+                    centred = x[:, np.newaxis, :] - marginal.centre - half_way
                     terms = centred * marginal._linear[0]
                 else:
                     A = np.broadcast_to(marginal.whitening, (*marginal.mean.shape, len(features)))
@@ -391,11 +374,9 @@ class MultivariateParameters(Parameters):
         with np.errstate(over="ignore", invalid="ignore"):
             weight, bias = self._linear
             bias = bias - weight @ self.centre
-        if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
-            raise ValueError(
-                "the weights are beyond float64: the means are too many deviations apart"
-            )
-        return weight, bias
+        if np.isfinite(weight).all() and np.isfinite(bias).all():
+            return weight, bias
+        raise ValueError("the weights are beyond float64: the means are too many deviations apart")
 
     def numbers(self) -> ClassNumbers:
         """Return means and standard deviations."""
@@ -517,9 +498,8 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
         mean = np.where(has_values, mean, total_mean)
         virtual = None
         if self.alpha > 0:
-            n = np.array(
-                [np.broadcast_to(class_sums.freedom(0), (d, d)).diagonal() for class_sums in sums]
-            )
+            pairs = [np.broadcast_to(class_sums.freedom(0), (d, d)) for class_sums in sums]
+            n = np.array([weight.diagonal() for weight in pairs])
             virtual = VirtualRows(self.alpha, n, mean, total_mean, total_variance)
             mean = virtual.means()
         groups = [list(range(classes))] if self.tied else [[code] for code in range(classes)]

@@ -73,8 +73,6 @@ class Discretized(Family[GridStatistics, "DiscretizedParameters"]):
 class DiscretizedParameters(Parameters):
     """Cuts, and the logarithms of the probabilities of the bins between them.
 
-    Attributes
-    ----------
     cuts : list of d sorted float64 arrays; a value equal to a cut is in the bin above it.
     log_theta : list of d arrays (C, B + 1); the last column is 0, for a missing value.
     extremes : (d, 2) float64, the ends of the outer bins when values are drawn.
@@ -105,10 +103,8 @@ class DiscretizedParameters(Parameters):
 
     def _bins(self, X: npt.NDArray[Any], column: int, first: int) -> Int64:
         """Return the bin of each value of a column; the number of bins where it is missing."""
-        x = numbers(X, column, first)
-        cuts = self.cuts[column]
-        bins = np.searchsorted(cuts, x, side="right")
-        return np.where(np.isnan(x), len(cuts) + 1, bins)
+        x, cuts = numbers(X, column, first), self.cuts[column]
+        return np.where(np.isnan(x), len(cuts) + 1, np.searchsorted(cuts, x, side="right"))
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Compute Σ_α log [θ_bc]_α for the bins b of the row."""
@@ -149,14 +145,10 @@ class DiscretizedParameters(Parameters):
 
     def described(self, names: Sequence[str]) -> Section:
         """Describe the probability of each range."""
-        rows = {
-            name: labelled(
-                [f"{name}{label}" for label in _ranges(self.cuts[j])],
-                np.exp(self.log_theta[j][:, :-1]),
-            )
-            for j, name in enumerate(names)
-        }
-        words = {name: _cut_at(self.cuts[j]) for j, name in enumerate(names)}
+        rows, words = {}, {}
+        for name, cuts, theta in zip(names, self.cuts, self.log_theta, strict=True):
+            ranges = [f"{name}{label}" for label in _ranges(cuts)]
+            rows[name], words[name] = labelled(ranges, np.exp(theta[:, :-1])), _cut_at(cuts)
         return Section("probability of the range in %", rows=rows, words=words)
 
     def listed(self) -> list[Listed]:
@@ -220,17 +212,14 @@ def _starts(counts: Float64, family: Discretized) -> Int64:
 
 def even_starts(counts: Float64, bins: int) -> list[int]:
     """Split the cells into bins of about equal weight; return the starts of all but the first."""
+    if bins >= len(counts):
+        return list(range(1, len(counts)))
     weight = np.cumsum(counts.sum(axis=1))
-    cumulative, total = weight[:-1], weight[-1]
-    if len(cumulative) == 0:
-        return []
-    targets = total * (np.arange(1, min(bins, len(weight))) / min(bins, len(weight)))
-    if bins < len(weight):
-        right = np.minimum(np.searchsorted(cumulative, targets), len(cumulative) - 1)
-        left = np.maximum(right - 1, 0)
-        nearest = np.where(targets - cumulative[left] <= cumulative[right] - targets, left, right)
-        return [int(cell) + 1 for cell in np.unique(nearest)]
-    return list(range(1, len(weight)))
+    cumulative, targets = weight[:-1], weight[-1] * (np.arange(1, bins) / bins)
+    right = np.minimum(np.searchsorted(cumulative, targets), len(cumulative) - 1)
+    left = np.maximum(right - 1, 0)
+    nearest = np.where(targets - cumulative[left] <= cumulative[right] - targets, left, right)
+    return [int(cell) + 1 for cell in np.unique(nearest)]
 
 
 def mdl_starts(counts: Float64) -> list[int]:
@@ -240,8 +229,6 @@ def mdl_starts(counts: Float64) -> list[int]:
     two is least, if the gain is more than log2(N - 1) / N + Δ / N, with
     Δ = log2(3^k - 2) - (k H(S) - k1 H(S1) - k2 H(S2)); then each of the two likewise.
 
-    Parameters
-    ----------
     counts : (cells, C) weights, in the order of the values.
     """
     sums = np.concatenate([np.zeros((1, counts.shape[1])), np.cumsum(counts, axis=0)])

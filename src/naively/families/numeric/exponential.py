@@ -14,8 +14,7 @@ from naively.families.linear import LinearParameters, Scorer, Terms, log
 from naively.statistics.base import Data, dense
 from naively.statistics.powers import CountStatistics, CountSums, mean, refuse_beyond
 
-FLOOR = 1e-9
-"""The least mean of a class, as a fraction of the feature's mean over all classes."""
+FLOOR = 1e-9  # the least mean of a class, as a fraction of the feature's mean over all classes
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,6 @@ class ExponentialParameters(LinearParameters):
     A feature with the same rate in every class, such as one that is always 0, is a term in x
     alone. It is omitted from the scores, where it could cost precision, and is in `log_base`.
 
-    Attributes
-    ----------
     mean : (C, d) float64, 0 for a feature without any value above 0.
     rate : (C, d) float64, λ, finite.
     """

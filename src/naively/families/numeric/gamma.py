@@ -55,11 +55,8 @@ class Gamma(Family[LogMeanStatistics, "GammaParameters"]):
         tables, weight = statistics.tables, statistics.observed(class_weight)
         pooled = _estimated(tables["sum"].summed(0), tables["log"].summed(0), weight.summed(0), 0.0)
         of_class = _estimated(tables["sum"], tables["log"], weight, FLOOR * pooled[1])
-        has_weight = weight.nonzero()
-        mean, s = (
-            np.where(has_weight, class_value, pooled_value)
-            for class_value, pooled_value in zip(of_class, pooled, strict=True)
-        )
+        pairs = zip(of_class, pooled, strict=True)
+        mean, s = (np.where(weight.nonzero(), *pair) for pair in pairs)
         return GammaParameters(shape(s), mean)
 
 
@@ -112,10 +109,6 @@ class GammaParameters(Parameters):
     With r = x / m, log p(x) = k (log r - r + 1) + (k log k - k - log Γ(k)) - log x, in which
     no large terms cancel. The last term is in x alone: it is in `log_base`, and so is all of a
     feature with the same parameters in every class.
-
-    Attributes
-    ----------
-    shape, mean : (C, d) float64.
     """
 
     def __init__(self, shape: Float64, mean: Float64) -> None:

@@ -73,10 +73,8 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
             raise ValueError(f'tie must be None, "classes", "features" or "both", not {self.tie!r}')
         if self.ddof not in (0, 1):
             raise ValueError(f"ddof must be 0 or 1, not {self.ddof!r}")
-        if not 0 <= self.var_smoothing < math.inf:
-            raise ValueError(
-                f"var_smoothing must be a finite number >= 0, not {self.var_smoothing!r}"
-            )
+        if not 0 <= (smoothing := self.var_smoothing) < math.inf:
+            raise ValueError(f"var_smoothing must be a finite number >= 0, not {smoothing!r}")
         if self.floor not in ("largest", "feature"):
             raise ValueError(f'floor must be "largest" or "feature", not {self.floor!r}')
         if not 0 <= self.resolution <= 1e100:
@@ -175,8 +173,6 @@ def _total(values: Float64) -> float:
 class GaussianParameters(Parameters):
     """Means μ and variances σ², (C, d) each.
 
-    Attributes
-    ----------
     mean, variance : (C, d) float64, the variance with `epsilon` included.
     epsilon : float or (d,) float64, the number that was added to every variance.
     """
@@ -243,14 +239,12 @@ class GaussianParameters(Parameters):
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Compute Σ_α log N(x_α; μ_αc, σ²_αc)."""
         if is_sparse(X):
-            infinite = kernel.gaussian_sparse(
-                X.data, X.indices, X.indptr, start, stop, *self._sparse, out
-            )
+            matrix = X.data, X.indices, X.indptr
+            infinite = kernel.gaussian_sparse(*matrix, start, stop, *self._sparse, out)
         else:
             scale, norm, base = self._scored
-            infinite = kernel.gaussian_dense(
-                shown(X), start, stop, self.mean, scale, base, norm, out
-            )
+            normals = self.mean, scale, base, norm
+            infinite = kernel.gaussian_dense(shown(X), start, stop, *normals, out)
         raise_infinite(infinite, X.shape[1])
 
     def contributions(self, X: Data) -> Float64:
@@ -276,9 +270,8 @@ class GaussianParameters(Parameters):
     def numbers(self) -> ClassNumbers:
         """Return means and standard deviations."""
         deviation = np.sqrt(np.maximum(self.variance, 0.0))
-        return ClassNumbers(
-            "mean ± standard deviation", " ± ", {"mean": self.mean, "sd": deviation}
-        )
+        values = {"mean": self.mean, "sd": deviation}
+        return ClassNumbers("mean ± standard deviation", " ± ", values)
 
     def normal(self) -> tuple[Float64, Float64] | None:
         """Return means and variances, (C, d) each."""
@@ -322,8 +315,6 @@ class GaussianParameters(Parameters):
         with np.errstate(over="ignore", invalid="ignore"):
             weight = np.where(informative, (mean - middle) / variance, 0.0)
             bias = -np.where(informative, weight * (mean / 2 + middle / 2), 0.0).sum(axis=1)
-        if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
-            raise ValueError(
-                "the weights are beyond float64: the means are too many deviations apart"
-            )
-        return weight, bias
+        if np.isfinite(weight).all() and np.isfinite(bias).all():
+            return weight, bias
+        raise ValueError("the weights are beyond float64: the means are too many deviations apart")

@@ -87,8 +87,6 @@ class KernelDensityParameters(Parameters):
     any value is not scored. Nor is a feature with the same density in every class: it is a term in
     x alone. It is omitted from the scores, where it could cost precision, and is in `log_base`.
 
-    Attributes
-    ----------
     mixtures : list of d lists of C `Mixture`, empty for a feature without values.
     n_free : the number of free weights: k - 1 for the k values of a class and feature.
     """
@@ -107,9 +105,8 @@ class KernelDensityParameters(Parameters):
             column = counts[:, offsets[j] : offsets[j + 1]]
             self.n_free += int(np.maximum((column > 0).sum(axis=1) - 1, 0).sum())
             centres, width = statistics.centres(j), statistics.width(j)
-            self.mixtures.append(
-                _mixtures(centres, of_values(column), width, family) if len(centres) else []
-            )
+            mixtures = _mixtures(centres, of_values(column), width, family) if len(centres) else []
+            self.mixtures.append(mixtures)
         self._scored = [j for j, column in enumerate(self.mixtures) if _differ(column)]
 
     @property
@@ -121,9 +118,8 @@ class KernelDensityParameters(Parameters):
 
     def prepare(self, X: Data, workers: Workers) -> None:
         """Compute the tables."""
-        workers.map(
-            lambda mixture: mixture.table, [m for mixtures in self.mixtures for m in mixtures]
-        )
+        mixtures = [mixture for column in self.mixtures for mixture in column]
+        workers.map(lambda mixture: mixture.table, mixtures)
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Compute Σ_α log Σ_j w_j N(x_α; v_j, h²_αc).
@@ -218,11 +214,9 @@ def _mixtures(
         logs = logs - (largest + math.log(np.exp(logs - largest).sum()))
         with np.errstate(over="ignore"):
             n = max(min(float(weights.sum()), LARGEST), 1.0)
-        h = (
-            bandwidth * scale
-            if bandwidth
-            else _bandwidth(class_values, weights[present], n, family.bandwidth)
-        )
+        h = bandwidth * scale
+        if not bandwidth:
+            h = _bandwidth(class_values, weights[present], n, family.bandwidth)
         return Mixture(class_values, logs, float(max(h, smallest)), scale)
 
     with np.errstate(over="ignore"):

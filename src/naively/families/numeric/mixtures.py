@@ -21,8 +21,6 @@ NEGLIGIBLE = 37.0  # nats below the largest term at which a term is lost in floa
 class Mixture:
     """Σ_j w_j N(x; v_j, h²), with its logarithm in a table.
 
-    Parameters
-    ----------
     values : (k,) float64, sorted, times `scale`.
     log_weights : (k,) float64, log w_j; the weights sum to 1.
     h : float, the bandwidth times `scale`.
@@ -58,9 +56,8 @@ class Mixture:
         x = self._scaled(x)
         last = len(self.values) - 1
         right = np.minimum(np.searchsorted(self.values, x), last)
-        distances = [
-            abs(0.5 * x - 0.5 * self.values[index]) for index in (right, np.maximum(right - 1, 0))
-        ]
+        places = right, np.maximum(right - 1, 0)
+        distances = [abs(0.5 * x - 0.5 * self.values[place]) for place in places]
         log_distance = log(np.minimum(*distances)) - math.log(self.h)
         return np.where(np.isnan(x), -np.inf, log_distance)
 

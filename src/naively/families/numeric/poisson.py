@@ -24,8 +24,7 @@ from naively.families.linear import (
 from naively.statistics.base import Data, is_sparse
 from naively.statistics.powers import CountStatistics, CountSums
 
-HIGHEST = 1e290
-"""The largest rate, so that sums of rates are finite."""
+HIGHEST = 1e290  # the largest rate, so that sums of rates are finite
 
 
 @dataclass(frozen=True)

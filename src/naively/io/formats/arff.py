@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 
 from naively.io import inputs
+from naively.io.formats.delimited import read_csv
 from naively.io.inputs import (
     BOM,
     MISSING,
@@ -146,13 +147,10 @@ class Arff(LinesPart):
         has_single, has_double = b"'" in data, b'"' in data
         loose = (b" " in data or b"\t" in data) and LOOSE.search(data) is not None
         if loose and not has_single and not has_double:
-            data = LOOSE.sub(b"", data)
+            data, loose = LOOSE.sub(b"", data), False
         quote = b"'" if has_single else b'"'
-        plain = not (
-            b"\\" in data or (has_single and has_double) or (loose and (has_single or has_double))
-        )
-        plain = plain and data.count(quote) % 2 == 0
-        if plain:
+        plain = not (b"\\" in data or (has_single and has_double) or loose)
+        if plain := plain and data.count(quote) % 2 == 0:
             try:
                 table = self._read(block, data, quote.decode())
                 # an unclosed quote would merge rows
@@ -179,12 +177,11 @@ class Arff(LinesPart):
                 raise TableError(
                     f"{where}: expected {len(self.names)} fields, got {len(fields)}: {text[:60]}"
                 )
-            rows.append(
-                ",".join(
-                    '"' + word.replace('"', '""') + '"' if quoted or '"' in word else word
-                    for word, quoted in fields
-                )
+            csv_words = (
+                '"' + word.replace('"', '""') + '"' if quoted or '"' in word else word
+                for word, quoted in fields
             )
+            rows.append(",".join(csv_words))
         return ("\n".join(rows) + "\n").encode()
 
     def _lines(self, block: LineBlock) -> Iterator[tuple[int, str]]:
@@ -196,23 +193,16 @@ class Arff(LinesPart):
 
     def _read(self, block: LineBlock, data: bytes, quote: str) -> pa.Table:
         types = dict(self.types)
+        parse = csv.ParseOptions(quote_char=quote, newlines_in_values=True)
         while True:
+            convert = csv.ConvertOptions(
+                column_types=types, include_columns=self.columns, null_values=self.missing,
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,  # '?' in quotes is a category
+                timestamp_parsers=[csv.ISO8601, *dict.fromkeys(self.dates)],
+            )  # fmt: skip
             try:
-                return csv.read_csv(
-                    pa.BufferReader(data),
-                    read_options=csv.ReadOptions(
-                        use_threads=False, column_names=self.names, block_size=len(data) + 1
-                    ),
-                    parse_options=csv.ParseOptions(quote_char=quote, newlines_in_values=True),
-                    convert_options=csv.ConvertOptions(
-                        column_types=types,
-                        include_columns=self.columns,
-                        null_values=self.missing,
-                        strings_can_be_null=True,
-                        quoted_strings_can_be_null=False,  # '?' in quotes is a category
-                        timestamp_parsers=[csv.ISO8601, *dict.fromkeys(self.dates)],
-                    ),
-                )
+                return read_csv(data, self.names, parse, convert)
             except (pa.ArrowException, UnicodeDecodeError) as error:
                 match = BAD_VALUE.match(inputs.message_of(error))
                 name = self.names[int(match[1])] if match else ""
@@ -246,11 +236,7 @@ class Arff(LinesPart):
         place = pc.index_in(column.dictionary, value_set=ordered)
         if place.null_count:
             codes = column.indices.to_pylist()
-            row = min(
-                codes.index(code)
-                for code, position in enumerate(place.to_pylist())
-                if position is None
-            )
+            row = min(codes.index(code) for code, k in enumerate(place.to_pylist()) if k is None)
             line = [line for line, _ in self._lines(block)][row]
             shown = ", ".join(levels[:8]) + (", ..." if len(levels) > 8 else "")
             raise TableError(
@@ -270,8 +256,7 @@ def tokens(text: str) -> list[tuple[str, bool]]:
         match = TOKEN.match(text, start)
         if match is None:
             raise ValueError("cannot be read")
-        bare = match[3]
-        if bare is None:
+        if (bare := match[3]) is None:
             fields.append((unquoted(match[0].rstrip(",").strip()), True))
         elif bare[:1] in ("'", '"'):
             raise ValueError("a quote is not closed")

@@ -22,10 +22,8 @@ from naively.io.inputs import BOM, MISSING, UNTYPED, LineBlock, LinesPart, Strea
 from naively.tables.names import first_names
 from naively.tables.values import TRUTH
 
-ENOUGH = 1 << 20
-"""Minimum number of bytes for which loading the kernels pays off."""
-ROWS = 1 << 13
-"""Number of rows per kernel call, so that their text stays in the CPU cache."""
+ENOUGH = 1 << 20  # minimum number of bytes for which loading the kernels pays off
+ROWS = 1 << 13  # number of rows per kernel call, so that their text stays in the CPU cache
 AFTER = 64  # padding that the kernels may read beyond the text
 
 
@@ -45,19 +43,13 @@ def columns_of(
 
     Return the columns in `kinds`; None if there are quotes or errors, which Arrow handles.
 
-    Parameters
-    ----------
     data : whole rows; the last one may have no newline.
     lines : number of newlines.
-    names : names of all columns.
     kinds : the columns to return, with their types: text, or dictionary-encoded text.
     """
-    if b'"' in data or not kinds:
+    if b'"' in data or not kinds or inputs.first_bad_byte(data) is not None:
         return None
-    if inputs.first_bad_byte(data) is not None:
-        return None
-    rows = _split(data, lines, delimiter, len(names))
-    if rows is None:
+    if (rows := _split(data, lines, delimiter, len(names))) is None:
         return None
     place = {name: k for k, name in enumerate(names)}
     all_rows = np.arange(rows.total)
@@ -140,14 +132,11 @@ class Encoded:
 # ---- headers -------------------------------------------------------------------------------------
 
 
-TYPES = frozenset(
-    {"c", "d", "s", "t", "continuous", "discrete", "string", "time", "basket"}
-)  # fmt: skip
+TYPES = frozenset({"c", "d", "s", "t", "continuous", "discrete", "string", "time", "basket"})
 FLAGS = frozenset({"", "class", "c", "meta", "m", "ignore", "i"})
 TOTAL = re.compile(r"(grand |sub)?totals?:?|sums?:?", re.I)
 LABEL = b"__label__"
-LINES = 2
-"""Minimum number of rows for checks of the first rows."""
+LINES = 2  # minimum number of rows for checks of the first rows
 
 
 def header_hint(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> str:
@@ -163,9 +152,7 @@ def header_hint(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> str
         values = [name for name in names if name in values or name in whole_numbers]
     cells = [[cell.strip("\ufeff \t") for cell in row] for row in rows]
     other_rows = [row for row in cells if row != [*names]]  # without headers of concatenated files
-    repeated = {
-        name for row in other_rows for name, cell in zip(names, row, strict=False) if name == cell
-    }
+    repeated = {n for row in other_rows for n, cell in zip(names, row, strict=False) if n == cell}
     if not values and repeated and len(repeated.union(whole_numbers)) > len(names) / 2:
         values = [name for name in names if name in repeated or name in whole_numbers]
     if not values:
@@ -376,36 +363,26 @@ class Delimited(LinesPart):
         repeated_header = re.compile(rb"^(?:%s)?%s(?=\r?$)" % (BOM, re.escape(self._header)), re.M)
         quoted_spans = quoted(data, self.delimiter.encode())
         spans = [match.span() for match in repeated_header.finditer(data)]
-        outside = {
-            *_outside(np.array([start for start, _ in spans], np.int64), *quoted_spans).tolist()
-        }
+        starts = np.array([start for start, _ in spans], np.int64)
+        outside = {*_outside(starts, *quoted_spans).tolist()}
         for start, end in reversed([span for span in spans if span[0] in outside]):
             data = data[:start] + data[end:]
         return data
 
     def _read(self, block: LineBlock, kinds: dict[str, Any]) -> Any:
-        block = block._replace(data=self._without_headers(block.data))
-        data = block.data
+        data = self._without_headers(block.data)
+        block = block._replace(data=data)
         if len(data) >= ENOUGH:
             columns = columns_of(data, block.lines, self.delimiter, self.names, kinds)
             if columns is not None:
                 return pa.table(columns, list(kinds))
+        parse = csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in data)
+        convert = csv.ConvertOptions(
+            column_types=kinds, include_columns=self.columns, null_values=[],
+            strings_can_be_null=False,
+        )  # fmt: skip
         try:
-            return csv.read_csv(
-                pa.BufferReader(data),
-                read_options=csv.ReadOptions(
-                    use_threads=False, column_names=self.names, block_size=len(data) + 1
-                ),
-                parse_options=csv.ParseOptions(
-                    delimiter=self.delimiter, newlines_in_values=b'"' in data
-                ),
-                convert_options=csv.ConvertOptions(
-                    column_types=kinds,
-                    include_columns=self.columns,
-                    null_values=[],
-                    strings_can_be_null=False,
-                ),
-            )
+            return read_csv(data, self.names, parse, convert)
         except (pa.ArrowException, UnicodeDecodeError) as error:
             raise self._unreadable(block, error) from None
 
@@ -427,19 +404,23 @@ class Delimited(LinesPart):
                 f"{row[:60]}"
             )
         if (bad := inputs.first_bad_byte(block.data)) is not None:
-            return self._no_utf8(block, bad)
+            before = _bytes(block.data[:bad])
+            marks = quoted(block.data, self.delimiter.encode())
+            breaks = _outside(np.flatnonzero(before == ord(self.newline)), *marks)
+            fields = _outside(np.flatnonzero(before == ord(self.delimiter)), *marks)
+            column = int((fields > breaks.max(initial=-1)).sum())
+            line = block.line + block.data.count(self.newline, 0, bad)
+            name = self.names[min(column, len(self.names) - 1)]
+            return inputs.no_utf8(f"{self.name}, line {line}, column {name!r}", block.data[bad])
         return TableError(f"{self.name}, line {block.line} or below: {inputs.brief(error)}")
 
-    def _no_utf8(self, block: LineBlock, bad: int) -> TableError:
-        """Return the error for an invalid byte at `bad`, with its line and column."""
-        before = _bytes(block.data[:bad])
-        marks = quoted(block.data, self.delimiter.encode())
-        breaks = _outside(np.flatnonzero(before == ord(self.newline)), *marks)
-        fields = _outside(np.flatnonzero(before == ord(self.delimiter)), *marks)
-        column = int((fields > breaks.max(initial=-1)).sum())
-        line = block.line + block.data.count(self.newline, 0, bad)
-        name = self.names[min(column, len(self.names) - 1)]
-        return inputs.no_utf8(f"{self.name}, line {line}, column {name!r}", block.data[bad])
+
+def read_csv(
+    data: bytes, names: Sequence[str], parse: csv.ParseOptions, convert: csv.ConvertOptions
+) -> pa.Table:
+    """Read rows of delimited text in this thread, as one block."""
+    read = csv.ReadOptions(use_threads=False, column_names=names, block_size=len(data) + 1)
+    return csv.read_csv(pa.BufferReader(data), read, parse, convert)
 
 
 # ---- quotes ----------------------------------------------------------------------------------

@@ -21,8 +21,7 @@ from naively.io.places import SQUEEZED, Place, suffix
 
 FILE, LABEL = "file", "label"
 TEXTS = ("text",)
-LARGE = 1 << 31
-"""Number of bytes from which on a column needs 64-bit offsets."""
+LARGE = 1 << 31  # number of bytes from which on a column needs 64-bit offsets
 
 
 class Document(NamedTuple):
@@ -36,9 +35,6 @@ class Document(NamedTuple):
 class DocumentPart(Part):
     """A part of a table of documents: an optional label column, and text columns.
 
-    Attributes
-    ----------
-    texts : names of the text columns.
     apart : whether each document is, or may be, a file of its own.
     """
 
@@ -168,19 +164,15 @@ class Files(DocumentPart):
             yield partial(self._parsed, group)
 
     def _read(self, label: str, path: Path) -> Document:
-        data = self._bytes(path)
-        inputs.check_narrow(str(path), data[: inputs.HEAD])
-        return Document(label, str(path), data)
-
-    def _bytes(self, path: Path) -> bytes:
-        if not SQUEEZED.search(path.name):
+        if SQUEEZED.search(path.name):
+            with closing(Input(path).open()) as stream:
+                data = stream.read(sys.maxsize)
+                self._count += stream.raw.count
+        else:
             data = path.read_bytes()
             self._count += len(data)
-            return data
-        with closing(Input(path).open()) as stream:
-            data = stream.read(sys.maxsize)
-            self._count += stream.raw.count
-        return data
+        inputs.check_narrow(str(path), data[: inputs.HEAD])
+        return Document(label, str(path), data)
 
 
 def _grouped(documents: Iterable[Document]) -> Iterator[list[Document]]:

@@ -19,8 +19,7 @@ from naively.io import inputs
 from naively.io.frames import to_array
 from naively.io.inputs import BOM, ENCODED, TEXT, LineBlock, LinesPart, Stream, TableError, Task
 
-ENOUGH = 1 << 20
-"""Minimum number of bytes for which loading the kernels pays off."""
+ENOUGH = 1 << 20  # minimum number of bytes for which loading the kernels pays off
 AFTER = 64  # padding that the kernels may read beyond the text
 
 
@@ -30,8 +29,6 @@ def columns_of(data: bytes, lines: int) -> pa.Table | None:
     Return the columns; None if keys differ from those of the first object, a value is not a
     string, or there are errors, which the slower readers handle.
 
-    Parameters
-    ----------
     data : whole lines; the last one may have no newline.
     lines : number of newlines.
     """
@@ -79,8 +76,7 @@ def _names(data: bytes) -> list[str]:
 
 NULL = re.compile(rb"\}\s*null")
 STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.S)
-DEEPEST = 500
-"""Maximum depth of nested values."""
+DEEPEST = 500  # maximum depth of nested values
 
 
 class JsonLines(LinesPart):
@@ -110,11 +106,8 @@ class JsonLines(LinesPart):
 
     def _parsed(self, block: LineBlock) -> pa.RecordBatch:
         """Return the rows of a block, with the selected columns."""
-        table = None
-        if len(block.data) >= ENOUGH:
-            table = columns_of(block.data, block.lines)
-        if table is None:
-            table = self._read_all(block)
+        table = columns_of(block.data, block.lines) if len(block.data) >= ENOUGH else None
+        table = self._read_all(block) if table is None else table
         if self.selected is not None:
             names = set(table.schema.names)
             table = table.select([name for name in self.selected if name in names])
@@ -137,23 +130,21 @@ class JsonLines(LinesPart):
             if date_columns:  # read text that looks like a date as text
                 names = table.schema.names
                 table = self._read(block, dict.fromkeys(date_columns, pa.string())).select(names)
-            if any(_loses_digits(column) for column in table.columns):
-                table = self._by_hand(block)
+            floats = [c for c in table.columns if pa.types.is_float64(c.type)]
+            # large integers may have been rounded
+            if not any(pc.any(pc.greater_equal(pc.abs(c), 2.0**53)).as_py() for c in floats):
+                return table
         except (pa.ArrowException, UnicodeDecodeError):
-            table = self._by_hand(block)
-        return table
+            pass
+        return self._by_hand(block)
 
     @staticmethod
     def _read(block: LineBlock, kinds: dict[str, Any]) -> Any:
         """Read the rows by Arrow, with given types of some columns."""
-        data = block.data
-        return arrow_json.read_json(
-            pa.BufferReader(data),
-            read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(data) + 1),
-            parse_options=arrow_json.ParseOptions(
-                explicit_schema=pa.schema(list(kinds.items())) if kinds else None
-            ),
-        )
+        schema = pa.schema(list(kinds.items())) if kinds else None
+        read = arrow_json.ReadOptions(use_threads=False, block_size=len(block.data) + 1)
+        parse = arrow_json.ParseOptions(explicit_schema=schema)
+        return arrow_json.read_json(pa.BufferReader(block.data), read, parse)
 
     def _check_safe(self, block: LineBlock) -> None:
         """Raise TableError for input that Arrow does not check, or crashes on.
@@ -207,13 +198,6 @@ class JsonLines(LinesPart):
                 )
             objects.append(value)
         return objects
-
-
-def _loses_digits(column: pa.ChunkedArray) -> bool:
-    """Return whether large integers may have been rounded to float64."""
-    if not pa.types.is_float64(column.type):
-        return False
-    return bool(pc.any(pc.greater_equal(pc.abs(column), 2.0**53)).as_py())
 
 
 def _plain(value: Any) -> Any:

@@ -17,8 +17,7 @@ from naively.io import inputs
 from naively.io.inputs import BOM, Stream
 
 FIELDS = ("from", "to", "subject", "body")
-START = b"From "
-"""Beginning of the first line of each mail in an mbox file."""
+START = b"From "  # beginning of the first line of each mail in an mbox file
 NEXT = re.compile(rb"\n(?:\xef\xbb\xbf)?From ")
 """The same after another mail; concatenated files have BOMs."""
 MARKED = re.compile(rb"\A(From [^\n]*\n)?\xef\xbb\xbf")
@@ -34,8 +33,7 @@ WORD = re.compile(r"=\?([^?\s]+)\?([bq])\?([^?]*)\?=", re.I)
 HEADER = re.compile(rb"([!-9;-~]+):")
 SENT = {b"received", b"message-id", b"mime-version", b"return-path", b"delivered-to"}
 """Headers of which a sent mail has at least one."""
-NEWS = {b"newsgroups", b"path", b"xref"}
-"""Headers of Usenet news, which are not mails."""
+NEWS = {b"newsgroups", b"path", b"xref"}  # headers of Usenet news, which are not mails
 SURROGATE = re.compile("[\ud800-\udfff]")
 SHUNNED = ("ascii", "punycode", "unicode-escape", "undefined")
 """Encodings that are decoded as UTF-8, which includes ASCII; the others do not occur in mails."""

@@ -16,10 +16,8 @@ from naively.io.arrow import UnreadableTypeError, checked
 from naively.io.inputs import DECLARED, ENCODED, FilePart, Stream, TableError, Task
 from naively.tables.values import is_text, without_views
 
-ROWS = 1 << 15
-"""Maximum number of rows of a batch: few, so that several batches fit in memory."""
-BYTES = 16 << 20
-"""Approximate number of bytes of a batch."""
+ROWS = 1 << 15  # maximum number of rows of a batch: few, so that several batches fit in memory
+BYTES = 16 << 20  # approximate number of bytes of a batch
 
 
 class Columnar(FilePart[Any]):
@@ -60,10 +58,8 @@ class Columnar(FilePart[Any]):
         try:
             yield
         except (pa.ArrowException, OSError, UnicodeError) as error:
-            raise TableError(
-                f"{self.name}: cannot be read as {self.format} ({inputs.brief(error)}); "
-                "is the file whole?"
-            ) from None
+            problem = f"cannot be read as {self.format} ({inputs.brief(error)})"
+            raise TableError(f"{self.name}: {problem}; is the file whole?") from None
 
 
 class Parquet(Columnar):
@@ -88,11 +84,13 @@ class Parquet(Columnar):
 
     def _batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
         """Yield batches, with encoded text and declared categories marked."""
-        count = min(ROWS, max(256, BYTES // max(_bytes_of_row(reader.metadata), 1)))
-        rows = 0
+        metadata, rows = reader.metadata, 0
+        groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+        row_bytes = sum(group.total_byte_size for group in groups) // max(metadata.num_rows, 1)
+        count = min(ROWS, max(256, BYTES // max(row_bytes, 1)))
         for batch in reader.iter_batches(count, columns=self.columns, use_threads=True):
             rows += batch.num_rows
-            self._done = rows / max(reader.metadata.num_rows, 1)
+            self._done = rows / max(metadata.num_rows, 1)
             batch = inputs.marked(batch, self._texts, ENCODED)
             yield inputs.marked(batch, self._declared, DECLARED)
 
@@ -113,13 +111,6 @@ def _declared(file: Any) -> set[str]:
     return {field.name for field in schema if pa.types.is_dictionary(field.type)}
 
 
-def _bytes_of_row(metadata: Any) -> int:
-    """Return the mean number of bytes per row of a Parquet file, from its metadata."""
-    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
-    rows = sum(group.num_rows for group in groups)
-    return sum(group.total_byte_size for group in groups) // max(rows, 1)
-
-
 class Arrow(Columnar):
     """An Arrow file, or an Arrow stream in a file."""
 
@@ -130,11 +121,10 @@ class Arrow(Columnar):
         stream.put_back(head)
         self._streamed = not head.startswith(b"ARROW1")
         with self._whole():
-            reader = (
-                pa.ipc.open_stream(pa.PythonFile(stream, mode="r"))
-                if self._streamed
-                else pa.ipc.open_file(stream.as_file())
-            )
+            if self._streamed:
+                reader = pa.ipc.open_stream(pa.PythonFile(stream, mode="r"))
+            else:
+                reader = pa.ipc.open_file(stream.as_file())
             self.names = inputs.checked_names(self.name, reader.schema.names)
             return reader
 
