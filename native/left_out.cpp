@@ -8,11 +8,21 @@
 namespace naively::SET {
 
 constexpr i64 AHEAD = 8; // terms that are fetched early
+constexpr i64 SMALL = 8192, TABULATED = 1 << 15; // counts of which a table has numbers; numbers of
+                                                 // a table by classes
 
 // a log (a / p_c) with a = n_tc + d p_c, what a class adds to the sums of `sums_of`.
 static inline f64 part_of(f64 count, f64 doubt, f64 share, f64 log_share) {
     const f64 a = count + doubt * share;
     return a > 0 && share > 0 ? a * (log(a) - log_share) : 0.0;
+}
+
+// compute(), from a table of what it is for small whole counts, NaN where that is not yet known.
+template <class F> static inline f64 remembered(Flat<f64> table, f64 count, F compute) {
+    if (!(0.0 <= count && count < f64(table.size)) || count != f64(i64(count))) return compute();
+    f64 &known = table[i64(count)];
+    if (is_nan(known)) known = compute();
+    return known;
 }
 
 // out[j] = Σ_c a log (a / p_c), a = n_tc + d_j p_c, of a term.
@@ -63,12 +73,16 @@ static void all_sums(Room &room, Matrix<const f64> counts, Flat<const f64> of_cl
 // sums : (D,) as of `sums_of`.
 // n : Σ_c n_tc, above 0.
 // log_whole : log of how often all terms were met.
+// logs : (1 + D, S) as of `remembered`, log n and log (n + d_j).
 // out : (2 + D,) of 1, log (whole / n), and Σ_c p log (p / p_c) with p = (n_tc + d p_c) / (n + d).
-static void aspects_of(const f64 *sums, f64 n, f64 log_whole, Flat<const f64> doubts, f64 *out) {
+static void aspects_of(const f64 *sums, f64 n, f64 log_whole, Flat<const f64> doubts,
+                       Matrix<f64> logs, f64 *out) {
     out[0] = 1.0;
-    out[1] = log_whole - log(n);
-    for (i64 j = 0; j < doubts.size; j++)
-        out[2 + j] = sums[j] / (n + doubts[j]) - log(n + doubts[j]);
+    out[1] = log_whole - remembered(logs.row(0), n, [&] { return log(n); });
+    for (i64 j = 0; j < doubts.size; j++) {
+        const f64 most = n + doubts[j];
+        out[2 + j] = sums[j] / most - remembered(logs.row(1 + j), n, [&] { return log(most); });
+    }
 }
 
 // out[t] = what each of some terms counts.
@@ -94,7 +108,7 @@ static void term_weights(Room &room, Matrix<const f64> counts, f64 whole, Flat<c
         aspects[0] = 1.0;
         if (n > 0) {
             sums_of(counts.row(t), share.data, log_share, doubts, sums);
-            aspects_of(sums, n, log_whole, doubts, aspects.data);
+            aspects_of(sums, n, log_whole, doubts, {nullptr, 1 + doubts.size, 0}, aspects.data);
         }
         f64 total = 0.0;
         for (i64 a = 0; a < aspects.size; a++) {
@@ -138,7 +152,12 @@ static void left_out(Room &room, i64 start, i64 stop, i64 first, Indices indptr,
     i64 *equal = room.zeros<i64>(classes + 1).data;
     f64 *met = room.get<f64>(rows).data, *aspects = room.get<f64>(size).data;
     f64 *others = room.get<f64>(doubts.size).data, *alone = room.get<f64>(tried).data;
+    const i64 small = smaller(SMALL, TABULATED / larger<i64>(classes, 1));
+    const Flat<f64> tables = room.get<f64>((1 + doubts.size + classes * doubts.size) * small);
     if (room.failed) return;
+    fill(tables.data, tables.size, __builtin_nan(""));
+    const Matrix<f64> known{tables.data, 1 + doubts.size, small};
+    f64 *parts = known[1 + doubts.size];
     const f64 log_whole = log(whole);
     const i64 end = indptr[stop];
     shares_of(of_class, share, log_share);
@@ -176,11 +195,17 @@ static void left_out(Room &room, i64 start, i64 stop, i64 first, Indices indptr,
             for (i64 q = 0; q < own; q++) {
                 const i64 k = equal[q];
                 for (i64 j = 0; j < doubts.size; j++) {
-                    others[j] -= part_of(counts[t][k], doubts[j], share[k], log_share[k]);
-                    others[j] += part_of(left[q], doubts[j], share[k], log_share[k]);
+                    const auto part = [&](f64 count) {
+                        const Flat<f64> table{parts + (k * doubts.size + j) * small, small};
+                        return remembered(table, count, [&] {
+                            return part_of(count, doubts[j], share[k], log_share[k]);
+                        });
+                    };
+                    others[j] -= part(counts[t][k]);
+                    others[j] += part(left[q]);
                 }
             }
-            aspects_of(others, rest, log_whole, doubts, aspects);
+            aspects_of(others, rest, log_whole, doubts, known, aspects);
             for (i64 a = 0; a < size; a++) {
                 const i64 g = a * groups + group[t];
                 least[g] = smaller(least[g], aspects[a]);

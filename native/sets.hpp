@@ -1,5 +1,6 @@
 // The kernels of each topic, for one instruction set.
 TOPIC(centring)
+TOPIC(corrections)
 TOPIC(counted)
 TOPIC(decimals)
 TOPIC(deposits)

@@ -1243,6 +1243,31 @@ def left_out(
                     told[j, i, g, k] -= met[g] * log_rest
 
 
+# ---- corrections ---------------------------------------------------------------------------------
+
+
+def _curvature(rng):
+    n, terms, classes, indptr, indices, *_ = _told(rng)
+    values, weight = rng.random(len(indices)).astype(f32), rng.integers(0, 3, n).astype(f32)
+    proba, direction = rng.random((n, classes)).astype(f32), rng.normal(size=(terms, classes))
+    out = rng.normal(size=(terms, classes)).astype(f32)
+    return indptr, indices, values, proba, weight, direction.astype(f32), out
+
+
+@case(_curvature)
+def add_curvature(indptr, terms, values, proba, weight, direction, out):
+    for i in np.flatnonzero(weight):
+        change = np.zeros(proba.shape[1], f32)
+        for p in range(indptr[i], indptr[i + 1]):
+            change += values[p] * direction[terms[p]]
+        mean = f32(0)
+        for product in proba[i] * change:
+            mean += product
+        change = weight[i] * proba[i] * (change - mean)
+        for p in range(indptr[i], indptr[i + 1]):
+            out[terms[p]] += values[p] * change
+
+
 def inside(x, least, most):
     return min(max(x, least), most)
 

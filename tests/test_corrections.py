@@ -40,7 +40,7 @@ def scores(model, texts=NEW_TEXTS[:200]):
 
 def problem(seed=0, n=150, terms=12, classes=3):
     rng = np.random.default_rng(seed)
-    rows = csr_matrix((rng.random((n, terms)) < 0.3) * rng.random((n, 1)))
+    rows = csr_matrix((rng.random((n, terms)) < 0.3) * rng.random((n, 1)), dtype=np.float32)
     return rows, rng.normal(size=(n, classes)), rng.integers(0, classes, n), rng.random(n) + 0.5
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from naively.kernels import native
 from naively.kernels.native import (
+    add_curvature,
     all_sums,
     count_met,
     count_terms,
@@ -36,6 +37,7 @@ __all__ = [
     "GROWTH",
     "ROOM",
     "add_counts",
+    "add_curvature",
     "all_sums",
     "count_met",
     "count_terms",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -61,12 +61,11 @@ class EntryPredictions(NamedTuple):
 
     Attributes
     ----------
-    unmixed, losses : -log P(c | x) of the entry's class before and after prior mixing.
+    losses : -log P(c | x) of the entry's class.
     confidence : P(c | x) of the most probable class.
     correct : whether that is the entry's class.
     """
 
-    unmixed: Float32
     losses: Float32
     confidence: Float32
     correct: npt.NDArray[np.bool_]
@@ -194,17 +193,12 @@ class Piece:
         """Predict each entry by scores relative to the base, mixed with π by a share of
         `prior_share`.
         """
-        proba, unmixed_losses = self.expected(scores)
-        proba, mixed_losses = (
-            self.mix_with_prior(proba, unmixed_losses, prior_share)
-            if prior_share
-            else (proba, unmixed_losses)
-        )
+        proba, losses = self.expected(scores)
+        if prior_share:
+            proba, losses = self.mix_with_prior(proba, losses, prior_share)
         first_proba, top_proba = 1 - proba.sum(axis=0), proba.max(axis=0)
         predicted = np.where(first_proba >= top_proba, 0, proba.argmax(axis=0) + 1)
-        return EntryPredictions(
-            unmixed_losses, mixed_losses, np.maximum(first_proba, top_proba), predicted == self.y
-        )
+        return EntryPredictions(losses, np.maximum(first_proba, top_proba), predicted == self.y)
 
     def shifted(self, shift: Float64) -> Piece:
         """The same entries with log π higher by `shift`, (C,), and weights that follow it."""
@@ -352,7 +346,7 @@ class Pool:
         shared : whether to use the strongest ridge, by which the first blocks share one weight.
         """
         ridges = (RIDGES[-1:] if shared else RIDGES) if ridge is None else MORE_RIDGES
-        best_weights, best_predictions, best_ridge, least_loss = None, None, 0.0, np.inf
+        best_weights, best_scores, best_ridge, least_loss = None, None, 0.0, np.inf
         # start from 0, where no prediction is confident, so that all rows have a gradient
         place = self._place(np.zeros(self.size) if start is None else start[: self.size])
         curve = None
@@ -360,21 +354,22 @@ class Pool:
             penalty = self._penalty(candidate if ridge is None else ridge, candidate)
             place = self._solved(penalty, place, curve)
             curve = self._curvature(place.x)
-            loss, *predictions = self._left_out(place.x, _inverse(curve + penalty))
-            if best_predictions is None or loss < least_loss:
-                best_weights, best_predictions, best_ridge, least_loss = (
+            scores = self._scores(place.x, _inverse(curve + penalty))
+            loss = self._loss(scores)
+            if best_scores is None or loss < least_loss:
+                best_weights, best_scores, best_ridge, least_loss = (
                     place.x,
-                    predictions,
+                    scores,
                     candidate,
                     loss,
                 )
             elif loss > WORSE * least_loss:
                 break
         assert best_weights is not None
-        assert best_predictions is not None
+        assert best_scores is not None
         bias = np.zeros(self.classes)
         bias[: self.size - self.blocks] = best_weights[self.blocks :]
-        return Weights(best_weights[: self.blocks], bias, best_ridge, *best_predictions)
+        return Weights(best_weights[: self.blocks], bias, best_ridge, *self._left_out(best_scores))
 
     def at(self, ridge: float, start: Weights) -> Float64:
         """The weights (K,) for a given ridge, starting from other weights that are close."""
@@ -392,10 +387,38 @@ class Pool:
         return self._scores(place.x, _inverse(self._curvature(place.x) + penalty))
 
     def alone(self, ridge: float = 0.0) -> tuple[float, Float64]:
-        """The training log-loss, in nats per row, and the weights for this ridge."""
+        """The training log-loss, in nats per row, and the weights and biases for this ridge."""
         place = self._solved(self._penalty(ridge, ridge), self._place(np.zeros(self.size)), None)
         total_weight = math.fsum(piece.weight.sum(dtype=np.float64) for piece in self.pieces)
-        return place.loss / max(total_weight, 1e-300), place.x[: self.blocks]
+        return place.loss / max(total_weight, 1e-300), place.x
+
+    def some(self, blocks: Int64) -> Pool:
+        """The same entries with some of the blocks, all of which are shrunk."""
+        pieces = [replace(piece, evidence=piece.evidence[blocks]) for piece in self.pieces]
+        return Pool(pieces, self.added[blocks], self.workers, self.prior_share)
+
+    @property
+    def varied(self) -> Int64:
+        """The blocks whose evidence differs between classes in some entry."""
+        return np.flatnonzero(np.any([piece.flat.any(axis=1) for piece in self.pieces], axis=0))
+
+    def not_negative(self, ridge: float, x: Float64 | None = None) -> Int64:
+        """The blocks that are left once none of their weights is negative.
+
+        Some of the negative ones are set to 0, and the others follow by the second derivatives of
+        the loss, until none is negative. `x`, (K + C,), are the weights and biases for this ridge.
+        """
+        if x is None:
+            x = self.alone(ridge)[1]
+        curve = self._curvature(x) + self._penalty(ridge, ridge)
+        blocks, biases = np.arange(self.blocks), np.arange(self.blocks, self.size)
+        some, factors = blocks, x[: self.blocks]
+        while (factors < 0).any():
+            some = some[kept_of(factors)]
+            kept, gone = np.append(some, biases), np.setdiff1d(blocks, some)
+            step = _inverse(curve[np.ix_(kept, kept)]) @ (curve[np.ix_(kept, gone)] @ x[gone])
+            factors = x[some] + step[: len(some)]
+        return some
 
     def losses(self, ridge: float, start: Weights, factors: Sequence[float]) -> Float64:
         """Out-of-fold losses of the entries, (F, n).
@@ -413,15 +436,26 @@ class Pool:
         return np.concatenate(losses, axis=1)
 
     def _left_out(
-        self, x: Float64, inverse: Float64
-    ) -> tuple[float, OutOfFoldPredictions, OutOfFoldPredictions]:
-        """The log-loss before prior mixing, and the predictions after it: as such, and shifted."""
-        scores = self._scores(x, inverse)
-        loss, out_of_fold = self._predicted(self.pieces, scores)
+        self, scores: Sequence[Float32]
+    ) -> tuple[OutOfFoldPredictions, OutOfFoldPredictions]:
+        """The predictions by scores of the pieces: as such, and shifted."""
+        out_of_fold = self._predicted(self.pieces, scores)
         if self.shift is None:
-            return loss, out_of_fold, out_of_fold
+            return out_of_fold, out_of_fold
         pieces = [piece.shifted(self.shift) for piece in self.pieces]
-        return loss, out_of_fold, self._predicted(pieces, scores)[1]
+        return out_of_fold, self._predicted(pieces, scores)
+
+    def _loss(self, scores: Sequence[Float32]) -> float:
+        """The log-loss by scores of the pieces, before prior mixing."""
+        losses = self.workers.map(
+            lambda pair: pair[0].expected(pair[1])[1], zip(self.pieces, scores, strict=True)
+        )
+        return _mean(np.concatenate(losses), self._weight)
+
+    @property
+    def _weight(self) -> Float32:
+        """The weight of each entry."""
+        return np.concatenate([piece.weight for piece in self.pieces])
 
     def _scores(self, x: Float64, inverse: Float64) -> list[Float32]:
         """Scores of each piece by weights without each entry; see `Piece.left_out`."""
@@ -429,18 +463,15 @@ class Pool:
 
     def _predicted(
         self, pieces: Sequence[Piece], scores: Sequence[Float32]
-    ) -> tuple[float, OutOfFoldPredictions]:
-        """The log-loss before prior mixing, and the predictions after it."""
+    ) -> OutOfFoldPredictions:
+        """The predictions by scores, after prior mixing."""
         predictions = self.workers.map(
             lambda pair: pair[0].predict(pair[1], self.prior_share),
             zip(pieces, scores, strict=True),
         )
-        unmixed, losses, confidence, correct = map(np.concatenate, zip(*predictions, strict=True))
-        weight = np.concatenate([piece.weight for piece in pieces])
-        out_of_fold = OutOfFoldPredictions(
-            _mean(losses, weight), confidence, correct, weight, losses
-        )
-        return _mean(unmixed, weight), out_of_fold
+        losses, confidence, correct = map(np.concatenate, zip(*predictions, strict=True))
+        weight = np.concatenate([piece.weight for piece in pieces])  # `shift` changes it
+        return OutOfFoldPredictions(_mean(losses, weight), confidence, correct, weight, losses)
 
     def _penalty(self, ridge: float, more: float) -> Float64:
         """The matrix R of the ridge ½ xᵀ R x."""
@@ -495,6 +526,14 @@ class Pool:
         """The second derivatives of the loss, from a sample if entries are many."""
         hessians = self.workers.map(lambda few: few.curvature(x), self.sample)
         return np.sum(hessians, axis=0) * self.sample_factor
+
+
+def kept_of(factors: Float64) -> npt.NDArray[np.bool_]:
+    """Which factors to keep: all but the more negative half of the negative ones."""
+    dropped = np.argsort(factors, kind="stable")[: (int((factors < 0).sum()) + 1) // 2]
+    keep = np.ones(len(factors), bool)
+    keep[dropped] = False
+    return keep
 
 
 def _inverse(matrix: Float64) -> Float64:

@@ -116,11 +116,14 @@ class DocumentSample(Statistics):
         """How many times its weight each document represents, (n,): 1 for sure inclusion."""
         return stands_for(self._weight, self.threshold)
 
-    def smaller(self, most: int, room: int) -> Self:
-        """Return a canonical sample of at most `most` documents and `room` bytes."""
-        sample = self.canonical()
+    def smaller(self, most: int, room: int) -> tuple[Self, Int64]:
+        """Return (a sample of at most `most` of the documents and `room` bytes; their columns)."""
+        sample = self.copy()
+        sample.texts = range(len(self))  # type: ignore[assignment]
         sample._cut(most, room)
-        return sample
+        columns = np.array(sample.texts, np.int64)
+        sample.texts = [self.texts[k] for k in columns.tolist()]
+        return sample, columns
 
     # ---- the algebra -------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy
@@ -227,6 +227,45 @@ class Reference:
         return f"Reference({self.total:,} documents, {len(self.lengths):,} terms)"
 
 
+class DocumentTerms(NamedTuple):
+    """The terms of documents.
+
+    Attributes
+    ----------
+    rows : the count of each term of a document, by its number or bucket.
+    vocabulary : the terms, in any order.
+    """
+
+    rows: DocumentRows
+    vocabulary: Vocabulary
+
+    def some(self, documents: Int64) -> Self:
+        """Return the terms of some of the documents."""
+        data, indices, indptr, shape = self.rows
+        rows = scipy.sparse.csr_matrix((data, indices, indptr), shape)[documents]
+        return self._replace(rows=DocumentRows(rows.data, rows.indices, rows.indptr, rows.shape))
+
+    def keys(self, model: TermCounts) -> Int64:
+        """Return a hash of the terms of each document and, unless they count once, their counts."""
+        numbers = term_numbers(None if model.buckets else self.vocabulary, model.buckets)
+        data = None if model.once else self.rows.data
+        return document_keys(numbers, data, self.rows.indices, self.rows.indptr)
+
+    def among(self, vocabulary: Vocabulary | None) -> DocumentRows:
+        """Return the terms in a sorted vocabulary by their numbers in it; None if it is hashed."""
+        data, indices, indptr, shape = self.rows
+        if vocabulary is not None:
+            indices = vocabulary.find(self.vocabulary)[indices]
+            known = indices >= 0
+            if not known.all():
+                indptr = np.append(0, np.cumsum(known))[indptr]
+                data, indices = data[known], indices[known]
+            shape = shape[0], len(vocabulary)
+        rows = scipy.sparse.csr_matrix((data, indices, indptr), shape)
+        rows = rows.T.tocsr().T.tocsr()  # which sorts the terms of each document
+        return DocumentRows(rows.data, rows.indices, rows.indptr.astype(np.int64), shape)
+
+
 @dataclass(frozen=True)
 class TermCounts(Summary[TermStatistics]):
     """Count terms in the documents of each class, optionally weighted.
@@ -275,7 +314,17 @@ class TermCounts(Summary[TermStatistics]):
         self, X: Documents, batch: Batch, missing: ExactArray, workers: Workers
     ) -> TermStatistics:
         """Count rows with weights, or transformed counts."""
-        rows, vocabulary = counting.rows_and_vocabulary(X, self.analysis, self.buckets, workers)
+        return self.summed(self.terms_of(X, workers), batch, missing, workers)
+
+    def terms_of(self, X: Documents, workers: Workers) -> DocumentTerms:
+        """Return the terms of documents."""
+        return DocumentTerms(*rows_and_vocabulary(X, self.analysis, self.buckets, workers))
+
+    def summed(
+        self, terms: DocumentTerms, batch: Batch, missing: ExactArray, workers: Workers
+    ) -> TermStatistics:
+        """Return the counts of the terms of documents by class, from their weights."""
+        rows, vocabulary = terms
         matrix = batch.of_rows(self.matrix(rows, vocabulary))
         tables = {"sum": sum_powers(matrix, batch, workers)["sum"], "missing": missing}
         if self.by_document:
@@ -317,7 +366,7 @@ class TermCounts(Summary[TermStatistics]):
 
     # ---- weights -----------------------------------------------------------------------------
 
-    def matrix(self, rows: DocumentRows, vocabulary: Vocabulary) -> Any:
+    def matrix(self, rows: DocumentRows, vocabulary: Vocabulary | None) -> Any:
         """Return merged counts of terms as a CSR matrix of transformed counts."""
         data = np.ones_like(rows.data) if self.once else rows.data
         matrix = scipy.sparse.csr_matrix(rows.shape)
@@ -368,14 +417,15 @@ def keys_by_terms(models: Sequence[TermCounts], texts: Documents, workers: Worke
 
     Documents with the same terms have the same hash, even if their bytes differ.
     """
-    keys = np.zeros(len(texts), np.uint64)
-    for k, model in enumerate(models):
-        rows, vocabulary = rows_and_vocabulary(texts, model.analysis, model.buckets, workers)
-        numbers = term_numbers(None if model.buckets else vocabulary, model.buckets)
-        data = None if model.once else rows.data
-        model_keys = document_keys(numbers, data, rows.indices, rows.indptr)
-        keys = mixed(keys + model_keys.astype(np.uint64) + np.uint64(k + 1))
-    return keys
+    return joint_keys([model.terms_of(texts, workers).keys(model) for model in models])
+
+
+def joint_keys(models: Sequence[Int64]) -> UInt64:
+    """Return a hash of the keys of each document, (n,), in each of some models."""
+    joint = np.zeros(len(models[0]), np.uint64)
+    for k, keys in enumerate(models):
+        joint = mixed(joint + keys.astype(np.uint64) + np.uint64(k + 1))
+    return joint
 
 
 # ---- pooled terms --------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.hashing import UInt64
 from naively.core.workers import Workers
 from naively.families.text.parameters import Estimated, TextParameters
 from naively.pooling.entries import LIGHTEST
@@ -27,7 +27,7 @@ from naively.pooling.texts.scale import ASPECTS, PriorMixing, RecurringPredictio
 from naively.statistics.base import Batch
 from naively.statistics.documents import ROOM, DocumentSample
 from naively.statistics.sample import sampled, threshold
-from naively.statistics.terms import TermCounts, TermStatistics, keys_by_terms
+from naively.statistics.terms import DocumentTerms, TermCounts, TermStatistics
 from naively.text.documents import Documents
 from naively.text.vocabulary import document_keys, term_numbers
 
@@ -55,6 +55,11 @@ class Ending:
     repeated: Repeated
 
 
+def learned_from(stored: DocumentSample) -> tuple[DocumentSample, Int64]:
+    """Return (those of canonical documents that weights may be learned from; their columns)."""
+    return stored.smaller(WEIGHED, TEACHING)
+
+
 @dataclass(frozen=True)
 class DistinctTexts:
     """Documents that differ in their terms, in an order that depends on the terms alone.
@@ -62,6 +67,7 @@ class DistinctTexts:
     Attributes
     ----------
     texts : (n,) documents.
+    places : (n,) their places in the sample.
     counts : (n, C) the weight of each in each class.
     whole : (n,) its weight in all classes.
     stands : (n,) the inverse of its probability to be sampled: 1 if these are all documents.
@@ -71,6 +77,7 @@ class DistinctTexts:
     """
 
     texts: Documents
+    places: Int64
     counts: Float64
     whole: Float64
     stands: Float64
@@ -79,17 +86,12 @@ class DistinctTexts:
     exact: bool = True
 
     @classmethod
-    def of(
-        cls, sample: DocumentSample, models: Sequence[TermCounts], workers: Workers,
-        labels: bool = False,
-    ) -> Self:  # fmt: skip
-        """Group the documents of a sample by their terms; the same terms of all models are one.
+    def of(cls, sample: DocumentSample, keys: UInt64, labels: bool = False) -> Self:
+        """Group the documents of a sample by keys of their terms.
 
         With `labels` class 0 is all documents.
         """
-        sample = sample.smaller(WEIGHED, TEACHING)
-        texts, class_weights = sample.documents, sample.counts.T
-        keys = keys_by_terms(models, texts, workers)
+        class_weights = sample.counts.T
         _, rows, group = np.unique(keys, return_index=True, return_inverse=True)
         counts, estimated = np.zeros((2, len(rows), class_weights.shape[1]))
         np.add.at(counts, group, class_weights)
@@ -99,7 +101,8 @@ class DistinctTexts:
         )
         stands = np.divide(estimated_totals, totals, out=np.ones(len(totals)), where=totals > 0)
         recurring = recur(counts, totals)
-        return cls(texts[rows], counts, totals, stands, recurring, sample.is_complete)
+        texts, complete = sample.documents[rows], sample.is_complete
+        return cls(texts, rows, counts, totals, stands, recurring, complete)
 
     def some(self, most: int) -> tuple[Int64, Self]:
         """Return (the rows of a sample of about `most` of these documents; the sample)."""
@@ -111,8 +114,8 @@ class DistinctTexts:
         cut = threshold(weight, most)
         stands = sampled_weight * cut / self.whole[rows]
         return rows, replace(
-            self, texts=self.texts[rows], counts=self.counts[rows], whole=self.whole[rows],
-            stands=stands, recur=self.recur[rows],
+            self, texts=self.texts[rows], places=self.places[rows], counts=self.counts[rows],
+            whole=self.whole[rows], stands=stands, recur=self.recur[rows],
         )  # fmt: skip
 
     @cached_property
@@ -227,22 +230,22 @@ class DistinctTexts:
         vocabulary: Any = statistics.vocabulary and statistics.vocabulary.copy()
         tables = {name: table.copy() for name, table in statistics.tables.items()}
         corrected = TermStatistics(tables, vocabulary, statistics.presence)
-        texts, classes = self.texts[duplicated], np.arange(self.counts.shape[1])
+        terms = model.terms_of(self.texts[duplicated], workers)
+        classes = np.arange(self.counts.shape[1])
         for table, sign in ((self.counts, -1), (self.counted, 1)):
-            counts = counts_of(model, texts, table[duplicated], workers)
+            counts = counts_of(model, terms, table[duplicated], workers)
             corrected.accumulate(counts, classes, sign)
         return corrected
 
 
 def counts_of(
-    model: TermCounts, texts: Documents, weights: Float64, workers: Workers
+    model: TermCounts, terms: DocumentTerms, weights: Float64, workers: Workers
 ) -> TermStatistics:
     """Count the terms of documents with these weights in each class, (n, C)."""
     row, code = np.nonzero(weights)
     starts = np.searchsorted(row, np.arange(len(weights) + 1))
-    return model.summarise(
-        texts, Batch(code, weights.shape[1], weights[row, code], starts), workers
-    )
+    batch = Batch(code, weights.shape[1], weights[row, code], starts)
+    return model.summed(terms, batch, ExactArray.zeros((weights.shape[1], 1)), workers)
 
 
 class Learned(NamedTuple):
@@ -250,14 +253,14 @@ class Learned(NamedTuple):
 
     Attributes
     ----------
-    texts : (n,) documents.
+    places : (n,) the places of the documents in the sample.
     y, weight, equal : as in `Counted`, of these classes.
     classes : (C',) the classes with such documents.
     documents : the number of all distinct documents.
     beside : the evaluation of recurring documents and duplicates; None if there are none.
     """
 
-    texts: Documents
+    places: Int64
     y: Int64
     weight: Float64
     equal: Float64
@@ -294,7 +297,7 @@ class Learned(NamedTuple):
                 evaluation_weight[row, class_codes[y]],
             )  # fmt: skip
         return cls(
-            distinct.texts[row], y, weight[row, class_codes[y]],
+            distinct.places[row], y, weight[row, class_codes[y]],
             np.ascontiguousarray(class_counts[row][:, class_codes]), class_codes, documents,
             recurring,
         )  # fmt: skip

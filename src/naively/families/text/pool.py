@@ -21,6 +21,7 @@ from naively.families.text.distinct import (
     Learned,
     copies_of,
     counts_of,
+    learned_from,
 )
 from naively.families.text.parameters import Estimated, SelectedTerms, TextParameters
 from naively.families.text.text import Text
@@ -37,7 +38,14 @@ from naively.pooling.texts.stored_scale import read_scale, stored_scale
 from naively.statistics.base import Arrays
 from naively.statistics.documents import LONGEST, DocumentSample
 from naively.statistics.powers import CountStatistics
-from naively.statistics.terms import PooledCounts, PooledTerms, TermCounts, TermStatistics
+from naively.statistics.terms import (
+    DocumentTerms,
+    PooledCounts,
+    PooledTerms,
+    TermCounts,
+    TermStatistics,
+    joint_keys,
+)
 from naively.text.analysis import deciding
 from naively.text.counting import DocumentRows
 from naively.text.documents import Documents
@@ -482,10 +490,10 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
     ) -> TextPoolParameters:
         """Estimate the terms of each bag, and the weights of all bags together."""
         models = dict(enumerate(self._candidates(statistics.sample)))
-        distinct, bags = self._once(models, statistics, class_weight, workers)
+        distinct, bags, terms = self._once(models, statistics, class_weight, workers)
         n_groups = sum(bag.n_groups for bag in bags.values())
         documents = Learned.of(distinct, next(iter(bags.values())).present, n_groups)
-        counted = [_counted(models[k], bag, documents, workers) for k, bag in bags.items()]
+        counted = [_counted(models[k], bag, documents, terms.pop(k)) for k, bag in bags.items()]
         scales = scales_of(counted, workers)
         bias = np.zeros(class_weight.shape[0])
         bias[documents.classes] = scales[0].bias
@@ -511,7 +519,7 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
         if not chosen or chosen != sorted({*chosen} & {*range(len(candidates))}):
             raise ValueError("its weights are of other models")
         models = {k: candidates[k] for k in chosen}
-        distinct, bags = self._once(models, statistics, class_weight, SERIAL)
+        distinct, bags, _ = self._once(models, statistics, class_weight, SERIAL)
         shared = {name: kept[name] for name in SHARED if name in kept}
         classes, scales = class_weight.shape[0], {}
         for k, model in models.items():
@@ -540,27 +548,35 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
     def _once(
         self, models: Mapping[int, Text], statistics: PooledTerms, class_weight: ExactArray,
         workers: Workers,
-    ) -> tuple[DistinctTexts, dict[int, Grouped]]:  # fmt: skip
-        """Return (the distinct documents, the terms of these models), each document counted once.
+    ) -> tuple[DistinctTexts, dict[int, Grouped], dict[int, DocumentTerms]]:  # fmt: skip
+        """Return (the distinct documents, the terms of these models, those of documents).
 
-        If only a sample is stored, or terms were dropped, duplicates stay in the counts.
+        Each document counts once. If only a sample is stored, or terms were dropped, duplicates
+        stay in the counts.
         """
-        sample, counted = statistics.sample, statistics.terms
-        every = [model.counts for model in self._candidates(sample)]
-        distinct = DistinctTexts.of(sample, every, workers)
+        stored, counted = statistics.sample.canonical(), statistics.terms
+        sample, places = learned_from(stored)
+        totals, terms = dict[int, TermStatistics](), dict[int, DocumentTerms]()
+        keys = []
+        for k, model in enumerate(self._candidates(stored)):
+            if k < len(counted):
+                totals[k] = counted[k]
+                terms[k] = model.counts.terms_of(sample.documents, workers)
+            else:
+                found = model.counts.terms_of(stored.documents, workers)
+                if k in models:
+                    totals[k] = counts_of(model.counts, found, stored.counts.T, workers)
+                terms[k] = found if len(places) == len(stored) else found.some(places)
+            keys.append(terms[k].keys(model.counts))
+        distinct = DistinctTexts.of(sample, joint_keys(keys))
         if any(terms.undercount for terms in counted):
             distinct = replace(distinct, complete=False, exact=False)
         present = counted[0].observed(class_weight).gather(1, 0)
 
         def grouped(k: int, model: Text) -> Grouped:
-            terms = (
-                counted[k]
-                if k < len(counted)
-                else counts_of(model.counts, sample.documents, sample.counts.T, workers)
-            )
-            return _grouped(model, distinct.counted_once(terms, model.counts, workers), present)
+            return _grouped(model, distinct.counted_once(totals[k], model.counts, workers), present)
 
-        return distinct, {k: grouped(k, model) for k, model in models.items()}
+        return distinct, {k: grouped(k, model) for k, model in models.items()}, terms
 
     def _weighed(
         self, models: Mapping[int, Text], bags: Mapping[int, Grouped], scales: Mapping[int, Scale],
@@ -602,12 +618,12 @@ def _grouped(model: Text, counts: TermStatistics, present: ExactArray) -> Groupe
     return Grouped(sorted_terms, present, *groups_of(model, sorted_terms))
 
 
-def _counted(model: Text, bag: Grouped, documents: Learned, workers: Workers) -> Counted:
+def _counted(model: Text, bag: Grouped, documents: Learned, found: DocumentTerms) -> Counted:
     """Collect the counts of terms from which weights are estimated, for some documents."""
     estimated, classes = bag.terms, documents.classes
     total = np.asarray(estimated.total.summed(0).rounded())
-    parameters = TextParameters(model.counts, estimated)
-    rows, terms = narrowed(parameters.matrix(documents.texts, workers))
+    in_order = found.some(documents.places).among(estimated.vocabulary)
+    rows, terms = narrowed(model.counts.matrix(in_order, estimated.vocabulary))
     alpha = estimated.alpha if np.ndim(estimated.alpha) == 0 else np.asarray(estimated.alpha)[terms]
     return Counted(
         rows, documents.y, documents.weight, documents.equal, terms,

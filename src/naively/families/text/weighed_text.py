@@ -12,7 +12,7 @@ from naively.core.exact import ExactArray, Float64, Int64
 from naively.core.workers import SERIAL, Workers
 from naively.families.base import AnyFamily
 from naively.families.linear import Alpha
-from naively.families.text.distinct import DistinctTexts, Ending
+from naively.families.text.distinct import DistinctTexts, Ending, learned_from
 from naively.families.text.labelled import LabelledParameters, LabelTerms, Weighing
 from naively.families.text.parameters import Estimated, SelectedTerms, TextParameters
 from naively.families.text.pool import TextPool, TextPoolParameters, WeighedBag, groups_of
@@ -23,7 +23,7 @@ from naively.pooling.texts.repeated import RepeatedLabels
 from naively.pooling.texts.scale import Counted, LabelPriorMixing, Scale, narrowed, unit_of
 from naively.pooling.texts.stored_scale import read_scale
 from naively.statistics.base import Arrays
-from naively.statistics.terms import PooledTerms
+from naively.statistics.terms import PooledTerms, keys_by_terms
 
 WEIGHED_EVENTS = ("multinomial", "binary")
 FIRST = 1.0
@@ -131,7 +131,9 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
         self, statistics: PooledTerms, class_weight: ExactArray, workers: Workers
     ) -> tuple[DistinctTexts, SelectedTerms]:
         """Return (the distinct documents, the terms), counted once; class 0 is all documents."""
-        distinct = DistinctTexts.of(statistics.sample, [self.counts], workers, labels=True)
+        sample, _ = learned_from(statistics.sample.canonical())
+        keys = keys_by_terms([self.counts], sample.documents, workers)
+        distinct = DistinctTexts.of(sample, keys, labels=True)
         (counts,) = statistics.terms
         if counts.undercount:
             distinct = replace(distinct, complete=False, exact=False)

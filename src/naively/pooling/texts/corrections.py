@@ -30,6 +30,7 @@ import scipy
 
 from naively.core.exact import Float64, Int64
 from naively.core.workers import Workers
+from naively.kernels import text as kernel
 from naively.pooling.canonical import HEAVIEST
 from naively.pooling.entries import GROUPS, OutOfFoldPredictions
 from naively.pooling.weights import WORSE, Float32
@@ -257,39 +258,41 @@ class _Path:
         self.documents, self.weight = documents, weight[:, np.newaxis]
         self.place = np.arange(len(weight)), documents.y
         self.delta = np.zeros((documents.rows.shape[1], documents.scores.shape[1]), np.float32)
+        self.changes = np.zeros(documents.scores.shape, np.float32)  # of scores, by δ
 
     def step(self, ridge: float) -> Float32:
         """Take one step for this λ; return the changes of the scores of all documents, (n, C)."""
         documents, weight = self.documents, self.weight
-        loss, proba = self._loss(self.delta, ridge)
+        loss, proba = self._loss(self.delta, self.changes, ridge)
         residuals = weight * proba
         residuals[self.place] -= weight[:, 0]
         gradient = documents.columns @ residuals.astype(np.float32) + ridge * self.delta
-        proba = proba.astype(np.float32)
-        share = weight.astype(np.float32) * proba
-        scale = 1.0 / (documents.squares @ (share * (1.0 - proba)) + ridge)
+        proba, weight = proba.astype(np.float32), weight.astype(np.float32)
+        scale = 1.0 / (documents.squares @ (weight * proba * (1.0 - proba)) + ridge)
+        rows = documents.rows
 
         def curved(direction: Float32) -> Float32:
-            change = documents.rows @ direction
-            change -= (proba * change).sum(axis=1, keepdims=True)
-            product: Float32 = documents.columns @ (share * change) + ridge * direction
-            return product
+            product = np.zeros_like(direction)
+            kernel.add_curvature(
+                rows.indptr, rows.indices, rows.data, proba, weight[:, 0], direction, product
+            )
+            return product + ridge * direction
 
         change = _solved(curved, -gradient, scale)
         descent, length = float((gradient * change).sum()), 1.0
         while length > SHORTEST:
             delta = self.delta + length * change
+            changes = rows @ delta
             # Armijo's condition
-            if self._loss(delta, ridge)[0] <= loss + 1e-4 * length * descent:
-                self.delta = delta
+            if self._loss(delta, changes, ridge)[0] <= loss + 1e-4 * length * descent:
+                self.delta, self.changes = delta, changes
                 break
             length /= 4
-        moved: Float32 = documents.rows @ self.delta
-        return moved
+        return self.changes
 
-    def _loss(self, delta: Float32, ridge: float) -> tuple[float, Float64]:
+    def _loss(self, delta: Float32, changes: Float32, ridge: float) -> tuple[float, Float64]:
         """The log-loss and the ridge, and P(c | x), (n, C)."""
-        proba, losses = _proba(self.documents.scores + self.documents.rows @ delta)
+        proba, losses = _proba(self.documents.scores + changes)
         loss = float((self.weight[:, 0] * losses[self.place]).sum())
         return loss + 0.5 * ridge * float((delta * delta).sum()), proba
 

@@ -40,10 +40,9 @@ from naively.pooling.texts.scale import (
     LabelPriorMixing,
     Scale,
     by_length,
-    kept_of,
     textbook,
 )
-from naively.pooling.weights import Float32
+from naively.pooling.weights import Float32, kept_of
 
 PAIRS, TRIED_PAIRS = 1 << 20, 1 << 17
 """Pairs of a document and a label from which weights are estimated, and α and γ are chosen, at

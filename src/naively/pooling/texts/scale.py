@@ -27,9 +27,9 @@ another one. If there was none, e is 1, and its character n-grams are no evidenc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -374,21 +374,23 @@ class Counted:
         """
         sample = self.first(TRIED)
 
-        def loss(evidence: Float64, quarters: int) -> float:
-            blocks = Ends.of(ends).blocks(falling(evidence, lengths, quarters), 1)
-            used = varied(blocks, np.arange(blocks.shape[1]))
+        @cache
+        def loss(trial: int, quarters: int) -> float:
+            blocks = Ends.of(ends).blocks(falling(trials[trial], lengths, quarters), 1)
+            pool = sample.pool(blocks, np.ones(blocks.shape[1], bool), workers)
+            used = pool.varied
             while len(used):
-                added = np.ones(len(used), bool)
-                result, weights = sample.pool(blocks[:, used], added, workers).alone(WEAK)
-                if (weights >= 0).all():
+                chosen = pool.some(used)
+                result, x = chosen.alone(WEAK)
+                if (x[: len(used)] >= 0).all():
                     return result
-                used = used[weights > 0]
+                used = used[chosen.not_negative(WEAK, x)]
             return np.inf
 
         alphas: Sequence[Any] = ALPHAS if self.alpha is None else [self.alpha]
         trials, lengths, ends = self.out_of_fold_evidence(alphas, 0, TRIED, workers)
-        best = int(np.argmin([loss(trial, LIKELY) for trial in trials])) if len(alphas) > 1 else 0
-        quarters = min(QUARTERS, key=lambda candidate: loss(trials[best], candidate))
+        best = lowest(len(alphas), 0, lambda trial: loss(trial, LIKELY)) if alphas[1:] else 0
+        quarters = lowest(len(QUARTERS), LIKELY, lambda candidate: loss(best, candidate))
         (later,), later_lengths, later_ends = self.out_of_fold_evidence(
             alphas[best : best + 1], TRIED, len(self.y), workers
         )
@@ -494,6 +496,16 @@ class ScaledEvidence:
     def blocks(self) -> Float64:
         """(n, 7 G, C) the evidence for each factor."""
         return self.ends.blocks(self.evidence, 1)
+
+
+def lowest(size: int, start: int, loss: Callable[[int], float]) -> int:
+    """The integer below `size` with a lower loss than its neighbours, going down from `start`."""
+    while True:
+        near = [start, *(k for k in (start - 1, start + 1) if 0 <= k < size)]
+        best = min(near, key=loss)
+        if best == start:
+            return start
+        start = best
 
 
 def narrowed(rows: scipy.sparse.csr_matrix) -> tuple[scipy.sparse.csr_matrix, Int64]:
@@ -683,69 +695,57 @@ def _together(
     blocks = np.concatenate([estimate.blocks[rows] for estimate in estimates], axis=1)
     documents = first.some(rows)
     added = np.concatenate([estimate.ends.added for estimate in estimates])
+    pool = documents.pool(blocks, added, workers)
+    varied = pool.varied
 
-    def weighed(some: Sequence[int]) -> tuple[Weights, Int64]:
-        return never_below_0(
-            documents, blocks, added, np.flatnonzero(np.isin(model_of_block, some)), workers
-        )
+    def weighed(some: Sequence[int], ridge: float | None = None) -> tuple[Weights, Int64]:
+        blocks = varied[np.isin(model_of_block[varied], some)]
+        return never_below_0(documents, pool, blocks, ridge)
 
     used: Sequence[int] = range(len(estimates))
     weights, block_indices = weighed(used)
     while len(used) > 1:
         subsets = [[k for k in used if k != dropped] for dropped in used]
-        trials = [weighed(some) for some in subsets]
+        trials = [weighed(some, weights.ridge) for some in subsets]
         best = min(range(len(trials)), key=lambda k: trials[k][0].log_loss)
         if trials[best][0].log_loss > WORSE * weights.log_loss:
             break
         used, (weights, block_indices) = subsets[best], trials[best]
     factors = np.zeros(len(added))
     factors[block_indices] = weights.of_blocks
-    evidence = _left_out(
-        documents, blocks[:, block_indices], added[block_indices], weights, workers
-    )
+    evidence = _left_out(documents, pool.some(block_indices), weights)
     return weights, np.split(factors, np.cumsum(sizes)[:-1]), evidence
 
 
-def _left_out(
-    documents: Counted, blocks: Float64, added: npt.NDArray[np.bool_], weights: Weights,
-    workers: Workers,
-) -> Float64:  # fmt: skip
+def _left_out(documents: Counted, pool: Pool, weights: Weights) -> Float64:
     """The evidence of documents with their biases, (n, C), by weights without each of them."""
-    n, _, classes = blocks.shape
-    evidence = np.zeros((n, classes))
-    if not blocks.size:
+    evidence = np.zeros((len(documents.y), pool.classes))
+    if not pool.blocks:
         return evidence
-    (scores,) = documents.pool(blocks, added, workers).left_out(weights.ridge, weights)
+    (scores,) = pool.left_out(weights.ridge, weights)
     evidence[:, 1:] = scores.T
     evidence -= evidence.max(axis=1, keepdims=True)
     return np.maximum(evidence, -documents.farthest)
 
 
 def never_below_0(
-    documents: Counted, blocks: Float64, added: npt.NDArray[np.bool_], some: Int64, workers: Workers
+    documents: Counted, pool: Pool, some: Int64, ridge: float | None = None
 ) -> tuple[Weights, Int64]:
-    """Estimate non-negative weights of blocks, dropping negative ones; return the blocks used."""
-    some = varied(blocks, some)
+    """Estimate non-negative weights of blocks, dropping negative ones; return the blocks used.
+
+    `ridge` is that of other blocks: those that are negative with it are dropped at once.
+    """
+    if ridge and len(some):
+        some = some[pool.some(some).not_negative(ridge)]
     while True:
         if not len(some):
             return nothing(documents), some
-        weights = documents.pool(blocks[:, some], added[some], workers).best(None, None)
+        chosen = pool.some(some)
+        weights = chosen.best(None, None)
         if (weights.of_blocks >= 0).all():
             return weights, some
-        some = some[kept_of(weights.of_blocks)]
-
-
-def varied(blocks: Float64, some: Int64) -> Int64:
-    """The blocks whose evidence differs between classes in some document."""
-    return some[(blocks[:, some] != blocks[:, some, :1]).any(axis=(0, 2))]
-
-
-def kept_of(factors: Float64) -> npt.NDArray[np.bool_]:
-    """Which factors to keep: all but the more negative half of the negative ones."""
-    dropped = np.argsort(factors, kind="stable")[: (int((factors < 0).sum()) + 1) // 2]
-    keep = np.ones(len(factors), bool)
-    keep[dropped] = False
-    return keep
+        x = np.concatenate([weights.of_blocks, weights.bias])[: chosen.size]
+        some = some[chosen.not_negative(weights.ridge, x)]
 
 
 def nothing(documents: Counted) -> Weights:

@@ -358,7 +358,8 @@ class _Texts:
             return None
         blocks, added = estimate.ends.blocks(estimate.evidence[has_terms], 1), estimate.ends.added
         with_terms, group = documents.some(has_terms), entries.part[indices[has_terms]] % GROUPS
-        weights, used = never_below_0(with_terms, blocks, added, np.arange(len(added)), workers)
+        whole = with_terms.pool(blocks, added, workers)
+        weights, used = never_below_0(with_terms, whole, whole.varied)
         fold_weights = np.zeros((GROUPS, ASPECTS * self.n_groups))
         for fold in range(GROUPS):
             rows = np.flatnonzero(group != fold)
