@@ -909,6 +909,26 @@ def integer_codes(y, low, present, codes):
     codes[:] = np.unique(y, return_inverse=True)[1]
 
 
+def _to_cut(rng):
+    n = int(rng.integers(0, 40))
+    return rng.integers(1, 9, n) * 0.5, int(rng.integers(1, 9)), np.empty(n, np.int64)
+
+
+@case(_to_cut)
+def equal_bins(weights, most, bins):
+    ends = weights.cumsum()
+    middles, before = ends - weights / 2, 0.0
+    bins[:] = 0
+    for left in range(most, 1, -1):
+        share = (ends[-1:].sum() - before) / left
+        first = int(middles.searchsorted(before + share, side="right"))
+        first = max(first, int(ends.searchsorted(before, side="right")) + 1)
+        if first >= len(weights):
+            break
+        before = float(ends[first - 1])
+        bins[first:] += 1
+
+
 def _smooth_shares(rng):
     n, bins, classes = rng.integers(0, 4), rng.integers(1, 9), rng.integers(1, 5)
     counts = rng.choice([0.0, 0.5, 1.0, 3.0, 1e9], (n, bins, classes))
