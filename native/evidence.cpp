@@ -5,6 +5,7 @@
 
 namespace naively::SET {
 
+constexpr i64 AT_ONCE = 32;      // numbers in the loops that are vectorised: few are unrolled instead
 constexpr i64 NONE = -1;      // in place of a column of a block
 constexpr f64 LEAST = 0.02;   // part of a cell's rows that counts, however sure the model is of them
 constexpr f64 VIRTUAL = 1e-6; // rows that are expected of each cell, spread as the prior
@@ -27,20 +28,32 @@ static void fill_cells(Flat<const u32> cells, Flat<const i64> parts, Flat<const 
 // Add the numbers of each entry, so many, to those of its cell.
 //
 // `told` and `sums` are float32, entry after entry and cell after cell.
-static void add_rows(Flat<const u32> cells, Flat<const f32> told, i64 width, Flat<f32> sums) {
-    if (width == 4) { // all at once
-        for (i64 i = 0; i < cells.size; i++) {
-            f32 *sum = sums.data + i64(cells[i]) * 4;
-            const f32 *more = told.data + i * 4;
-            for (int k = 0; k < 4; k++) sum[k] += more[k];
-        }
-        return;
-    }
+typedef f32 Four __attribute__((vector_size(16)));
+typedef f32 Many __attribute__((vector_size(64)));
+template <class T> static inline void add_to(f32 *sum, const f32 *more) {
+    T own, other;
+    memcpy(&own, sum, sizeof own);
+    memcpy(&other, more, sizeof other);
+    own += other;
+    memcpy(sum, &own, sizeof own);
+}
+template <i64 FIXED>
+static inline void add_rows_of(Flat<const u32> cells, Flat<const f32> told, i64 any, Flat<f32> sums) {
+    const i64 width = FIXED ? FIXED : any;
     for (i64 i = 0; i < cells.size; i++) {
         f32 *sum = sums.data + i64(cells[i]) * width;
         const f32 *more = told.data + i * width;
-        for (i64 k = 0; k < width; k++) sum[k] += more[k];
+        i64 k = 0;
+        for (; k + 16 <= width; k += 16) add_to<Many>(sum + k, more + k);
+        for (; k + 4 <= width; k += 4) add_to<Four>(sum + k, more + k);
+        for (; k < width; k++) sum[k] += more[k];
     }
+}
+
+static void add_rows(Flat<const u32> cells, Flat<const f32> told, i64 width, Flat<f32> sums) {
+    if (width == 4) add_rows_of<4>(cells, told, width, sums);
+    else if (width == 20) add_rows_of<20>(cells, told, width, sums);
+    else add_rows_of<0>(cells, told, width, sums);
 }
 
 // Fill what was met of each class of a cell, and the shares q expected; false of no rows.
@@ -107,53 +120,182 @@ static void fill_surprises(Room &room, Cube<const f64> counts, Cube<const f64> e
     }
 }
 
-// Add up how the log-likelihood of left-out rows moves with a block's weight, twice.
-static void fill_slopes(Room &room, Cube<const f64> counts, Cube<const f64> expected,
-                        Cube<const f32> others, Matrix<const f64> doubt, Flat<const f64> prior,
-                        Flat<const f64> strengths, Flat<f64> slope, Flat<f64> bend) {
-    const i64 parts = counts.first, cells = counts.rows, classes = counts.columns;
-    f64 *n = room.zeros<f64>(6 * classes).data;
-    if (room.failed) return;
-    f64 *q = n + classes, *told = q + classes, *met = told + classes, *expects = met + classes;
-    f64 *all_n = expects + classes;
-    for (i64 cell = 0; cell < cells; cell++) {
-        f64 all_v = 0.0;
-        fill(all_n, classes, 0.0);
-        for (i64 part = 0; part < parts; part++) {
-            all_v += doubt[part][cell];
-            for (i64 c = 0; c < classes; c++) all_n[c] += counts[part][cell][c];
+// Cells of a block, (n,): the numbers of its columns' bins, the last one fastest. Returns how many
+// there are, or 0 if they are more than `most` or a code is beyond its size.
+static i64 cells_of(Matrix<const uint16_t> codes, Flat<const i64> sizes, const i64 *block,
+                    i64 columns, i64 most, Flat<u32> cells) {
+    i64 size = 1;
+    u32 last = 0;
+    fill<u32>(cells.data, cells.size, 0);
+    for (i64 place = 0; place < columns; place++) {
+        const i64 j = block[place];
+        if (j == NONE) continue;
+        size = size > most ? size : size * sizes[j];
+        const u32 factor = u32(sizes[j]);
+        const uint16_t *own = codes[j];
+        for (i64 i = 0; i < cells.size; i++) cells[i] = cells[i] * factor + own[i];
+    }
+    for (const u32 cell : cells) last = larger(last, cell);
+    return size > most || (cells.size > 0 && i64(last) >= size) ? 0 : size;
+}
+
+// Add up how the log-likelihood of left-out rows moves with the weight of each block, twice.
+//
+// The sums of each [part, cell] are those of `fill_cells`, side by side: counts, what was expected,
+// and the doubt. `others`, (n, parts, classes), may be empty: then all other parts are added up.
+// Entries of each of `repeats` have cells of their own. `cells`, `sums` and `beside` are room to
+// work in. Several [part, cell] at a time, so that loops are vectorised, and then added up in order.
+struct Slopes {
+    Flat<const i64> parts, y;
+    Flat<const f64> weights;
+    Matrix<const f64> hoped;
+    Flat<const f64> unsure;
+    Cube<const f32> others;
+    Flat<const f64> prior, strengths;
+    f64 *sums, *lanes;
+    f32 *beside;
+
+    template <bool TWO> void fill_sums(Flat<const u32> cells, i64 size) {
+        const i64 classes = TWO ? 2 : prior.size, width = 2 * classes + 1, n_parts = others.rows;
+        fill(sums, n_parts * size * width, 0.0);
+        for (i64 i = 0; i < cells.size; i++) {
+            f64 *sum = sums + (parts[i] * size + cells[i]) * width, *own = sum + classes;
+            sum[y[i]] += weights[i];
+            for (i64 c = 0; c < classes; c++) own[c] += hoped[i][c];
+            own[classes] += unsure[i];
         }
-        for (i64 part = 0; part < parts; part++) {
-            const f64 *own = expected[part][cell], *count = counts[part][cell];
-            f64 rows = 0.0, most = 0.0;
-            for (i64 c = 0; c < classes; c++) rows += own[c];
-            if (rows <= 0.0) continue;
+        fill(beside, size * n_parts * classes, f32(0));
+        if (others.first > 0)
+            return add_rows(cells, {others.data, others.first * n_parts * classes},
+                            n_parts * classes, {beside, size * n_parts * classes});
+        for (i64 cell = 0; cell < size; cell++)
             for (i64 c = 0; c < classes; c++) {
-                n[c] = all_n[c] - count[c];
-                q[c] = others[cell][part][c];
-                const f64 p = own[c] / rows;
-                most += p * (1.0 - p);
+                f64 all = 0.0;
+                const f64 *own = sums + cell * width + classes + c;
+                for (i64 p = 0; p < n_parts; p++) all += own[p * size * width];
+                for (i64 p = 0; p < n_parts; p++)
+                    beside[(cell * n_parts + p) * classes + c] = f32(all - own[p * size * width]);
             }
-            if (!shares(n, q, all_v - doubt[part][cell], prior, met, expects)) continue;
-            const f64 share = doubt[part][cell] / (rows * most + 1e-12);
-            f64 all_met = 0.0;
+    }
+
+    // Add the slopes and bends of some lanes.
+    template <bool TWO> void add_lanes(i64 used, f64 *slope, f64 *bend) {
+        const i64 classes = TWO ? 2 : prior.size;
+        f64 *n = lanes, *own = n + classes * AT_ONCE, *count = own + classes * AT_ONCE;
+        f64 *q = count + classes * AT_ONCE, *told = q + classes * AT_ONCE;
+        const f64 *doubts = told + classes * AT_ONCE, *all_doubts = doubts + AT_ONCE;
+        f64 rows[AT_ONCE] = {}, most[AT_ONCE] = {}, whole[AT_ONCE] = {}, unsure_of[AT_ONCE] = {};
+        f64 all_met[AT_ONCE] = {}, share[AT_ONCE];
+        for (i64 c = 0; c < classes; c++)
+            for (i64 l = 0; l < AT_ONCE; l++) {
+                rows[l] += own[c * AT_ONCE + l];
+                whole[l] += q[c * AT_ONCE + l] + VIRTUAL * prior[c];
+            }
+        for (i64 c = 0; c < classes; c++)
+            for (i64 l = 0; l < AT_ONCE; l++) {
+                const f64 p = own[c * AT_ONCE + l] / rows[l];
+                most[l] += p * (1.0 - p);
+                const f64 hope = (q[c * AT_ONCE + l] + VIRTUAL * prior[c]) / whole[l];
+                unsure_of[l] += hope * (1.0 - hope);
+                told[c * AT_ONCE + l] = hope;
+            }
+        for (i64 l = 0; l < AT_ONCE; l++) {
+            const f64 counted = all_doubts[l] / (whole[l] * unsure_of[l] + 1e-12);
+            share[l] = smaller(1.0, larger(LEAST, counted));
+        }
+        for (i64 c = 0; c < classes; c++)
+            for (i64 l = 0; l < AT_ONCE; l++) {
+                const i64 k = c * AT_ONCE + l;
+                const f64 met = larger(n[k] - (1.0 - share[l]) * q[k], 0.0);
+                all_met[l] += met;
+                n[k] = met / told[k];
+            }
+        for (i64 l = 0; l < AT_ONCE; l++) share[l] = doubts[l] / (rows[l] * most[l] + 1e-12);
+        for (i64 s = 0; s < strengths.size; s++) {
+            f64 scale[AT_ONCE], square[AT_ONCE] = {}, mean[AT_ONCE] = {};
+            for (i64 l = 0; l < AT_ONCE; l++) scale[l] = 1.0 / (all_met[l] + strengths[s]);
             for (i64 c = 0; c < classes; c++) {
-                all_met += met[c];
-                met[c] /= expects[c];
-            }
-            for (i64 s = 0; s < strengths.size; s++) {
-                const f64 scale = 1.0 / (all_met + strengths[s]);
-                f64 square = 0.0, mean = 0.0;
-                for (i64 c = 0; c < classes; c++) {
-                    const f64 p = own[c];
-                    told[c] = log(f32((met[c] + strengths[s]) * scale)); // float32 ranks as well
-                    slope[s] += (count[c] - p) * told[c];
-                    square += p * told[c] * told[c];
-                    mean += p * told[c];
+                f32 logs[AT_ONCE]; // float32 ranks as well
+                for (i64 l = 0; l < AT_ONCE; l++)
+                    logs[l] = log(f32((n[c * AT_ONCE + l] + strengths[s]) * scale[l]));
+                for (i64 l = 0; l < AT_ONCE; l++) {
+                    const f64 p = own[c * AT_ONCE + l], tells = logs[l];
+                    told[c * AT_ONCE + l] = (count[c * AT_ONCE + l] - p) * tells;
+                    square[l] += p * tells * tells;
+                    mean[l] += p * tells;
                 }
-                bend[s] += share * (square - mean * mean / rows);
+            }
+            for (i64 l = 0; l < AT_ONCE; l++)
+                square[l] = share[l] * (square[l] - mean[l] * mean[l] / rows[l]);
+            for (i64 l = 0; l < used; l++) {
+                for (i64 c = 0; c < classes; c++) slope[s] += told[c * AT_ONCE + l];
+                bend[s] += square[l];
             }
         }
+    }
+
+    template <bool TWO> void of_block(Flat<const u32> cells, i64 size, f64 *slope, f64 *bend) {
+        const i64 classes = TWO ? 2 : prior.size, width = 2 * classes + 1, n_parts = others.rows;
+        fill_sums<TWO>(cells, size);
+        f64 *n = lanes, *own = n + classes * AT_ONCE, *count = own + classes * AT_ONCE;
+        f64 *q = count + classes * AT_ONCE, *doubts = q + 2 * classes * AT_ONCE;
+        f64 *all_n = doubts + 2 * AT_ONCE;
+        i64 l = 0;
+        for (i64 cell = 0; cell < size; cell++) {
+            const f64 *sum = sums + cell * width;
+            const i64 step = size * width;
+            f64 all_v = 0.0, all_rows = 0.0;
+            fill(all_n, classes, 0.0);
+            for (i64 p = 0; p < n_parts; p++) {
+                all_v += sum[p * step + 2 * classes];
+                for (i64 c = 0; c < classes; c++) all_n[c] += sum[p * step + c];
+            }
+            for (i64 c = 0; c < classes; c++) all_rows += all_n[c];
+            if (all_rows <= 1e-9) continue;
+            for (i64 p = 0; p < n_parts; p++, sum += step) {
+                const f32 *hopes = beside + (cell * n_parts + p) * classes;
+                f64 rows = 0.0, total = 0.0;
+                for (i64 c = 0; c < classes; c++) {
+                    rows += sum[classes + c];
+                    total += all_n[c] - sum[c];
+                }
+                if (rows <= 0.0 || total <= 1e-9) continue;
+                for (i64 c = 0; c < classes; c++) {
+                    const i64 k = c * AT_ONCE + l;
+                    n[k] = all_n[c] - sum[c], own[k] = sum[classes + c], count[k] = sum[c];
+                    q[k] = hopes[c];
+                }
+                doubts[l] = sum[2 * classes], doubts[AT_ONCE + l] = all_v - sum[2 * classes];
+                if (++l < AT_ONCE) continue;
+                add_lanes<TWO>(AT_ONCE, slope, bend);
+                l = 0;
+            }
+        }
+        if (l > 0) add_lanes<TWO>(l, slope, bend);
+    }
+};
+static void slopes_of(Room &room, Matrix<const uint16_t> codes, Flat<const i64> sizes,
+                      Matrix<const i64> blocks, Flat<const i64> repeat, i64 repeats,
+                      Flat<const i64> parts, Flat<const i64> y, Flat<const f64> weights,
+                      Matrix<const f64> hoped, Flat<const f64> unsure, Cube<const f32> others,
+                      Flat<const f64> prior, Flat<const f64> strengths, Flat<u32> cells,
+                      Flat<f64> sums, Flat<f32> beside, Matrix<f64> slope, Matrix<f64> bend) {
+    const i64 classes = prior.size, n_parts = others.rows;
+    const Flat<f64> lanes = room.zeros<f64>((5 * classes + 2) * AT_ONCE + classes);
+    if (room.failed || classes * n_parts == 0) return;
+    fill(lanes.data, lanes.size, 1.0); // lanes that are not used are divided by, too
+    const i64 most = smaller(sums.size / (2 * classes + 1), beside.size / classes) / (n_parts * repeats);
+    Slopes all = {parts, y, weights, hoped, unsure, others, prior, strengths, sums.data, lanes.data,
+                  beside.data};
+    for (i64 k = 0; k < blocks.rows; k++) {
+        const i64 size = cells_of(codes, sizes, blocks[k], blocks.columns, most, cells);
+        if (size == 0)
+            return room.refuse("codes or sizes are beyond the cells that sums has room for");
+        if (repeats > 1)
+            for (i64 i = 0; i < cells.size; i++) cells[i] += u32(repeat[i] * size);
+        const Flat<const u32> own = {cells.data, cells.size};
+        if (classes == 2) all.of_block<true>(own, size * repeats, slope[k], bend[k]);
+        else all.of_block<false>(own, size * repeats, slope[k], bend[k]);
     }
 }
 
@@ -164,53 +306,63 @@ static void fill_slopes(Room &room, Cube<const f64> counts, Cube<const f64> expe
 // each entry its weight; what was expected of each class but the first; what it is beyond that; and
 // the doubt. `cells`, (n,) uint32, and `sums`, float32 for each number of each cell, are room to work
 // in. Blocks are as wide as the widest, with NONE in place of columns.
+template <bool TWO> static f64 rough_gain(const f32 *sums, i64 size, i64 n_classes, f64 strength,
+                                          f64 *lanes) {
+    const i64 classes = TWO ? 2 : n_classes, width = 2 * classes, others = classes - 1;
+    f64 total = 0.0, *terms = lanes + width * AT_ONCE;
+    i64 used = 0;
+    const auto add_lanes = [&] {
+        f64 part[AT_ONCE], first[AT_ONCE], most[AT_ONCE] = {}, beyond[AT_ONCE] = {}, share[AT_ONCE];
+        for (i64 l = 0; l < AT_ONCE; l++) first[l] = lanes[l], part[l] = 1.0 / first[l];
+        for (i64 c = 1; c <= others; c++)
+            for (i64 l = 0; l < AT_ONCE; l++) {
+                const f64 q = lanes[c * AT_ONCE + l];
+                first[l] -= q;
+                most[l] += q * (1.0 - q * part[l]);
+                beyond[l] += lanes[(others + c) * AT_ONCE + l];
+            }
+        for (i64 l = 0; l < AT_ONCE; l++) {
+            first[l] = larger(first[l], 0.0);
+            most[l] += first[l] * (1.0 - first[l] * part[l]);
+            const f64 counted = lanes[(width - 1) * AT_ONCE + l] / (most[l] + 1e-12);
+            share[l] = smaller(1.0, larger(LEAST, counted));
+        }
+        for (i64 c = 0; c <= others; c++) {
+            const f64 *hoped = c ? lanes + c * AT_ONCE : first;
+            const f64 *own = c ? lanes + (others + c) * AT_ONCE : beyond;
+            for (i64 l = 0; l < AT_ONCE; l++) {
+                const f64 q = hoped[l], chance = share[l] * q * (1.0 - q * part[l]);
+                const f64 each = share[l] + strength * part[l];
+                terms[c * AT_ONCE + l] = 0.5 * (own[l] * own[l] - chance) / (q * each + BESIDE);
+            }
+        }
+        for (i64 l = 0; l < used; l++)
+            for (i64 c = 0; c <= others; c++) total += terms[c * AT_ONCE + l];
+        used = 0;
+    };
+    for (i64 cell = 0; cell < size; cell++, sums += width) {
+        if (sums[0] <= 0) continue;
+        for (i64 k = 0; k < width; k++) lanes[k * AT_ONCE + used] = sums[k];
+        if (++used == AT_ONCE) add_lanes();
+    }
+    if (used > 0) add_lanes();
+    return total;
+}
 static void rough_gains(Room &room, Matrix<const uint16_t> codes, Flat<const i64> sizes,
                         Matrix<const i64> blocks, Flat<const f32> told, i64 classes, f64 strength,
                         Flat<u32> cells, Flat<f32> sums, Flat<f64> out) {
-    const i64 width = 2 * classes, others = classes - 1;
+    const i64 width = 2 * classes;
+    f64 *lanes = room.get<f64>(3 * classes * AT_ONCE).data;
+    if (room.failed) return;
+    fill(lanes, 3 * classes * AT_ONCE, 1.0); // lanes that are not used are divided by, too
     for (i64 k = 0; k < out.size; k++) {
-        const i64 most_cells = sums.size / width; // that there is room for
-        i64 size = 1;
-        fill<u32>(cells.data, cells.size, 0);
-        for (i64 place = 0; place < blocks.columns; place++) {
-            const i64 j = blocks[k][place];
-            if (j == NONE) continue;
-            size = size > most_cells ? size : size * sizes[j];
-            const u32 factor = u32(sizes[j]);
-            const uint16_t *own = codes[j];
-            for (i64 i = 0; i < cells.size; i++) cells[i] = cells[i] * factor + own[i];
-        }
-        u32 last = 0;
-        for (const u32 cell : cells) last = larger(last, cell);
-        if (size > most_cells || (cells.size > 0 && i64(last) >= size))
+        const i64 size = cells_of(codes, sizes, blocks[k], blocks.columns, sums.size / width, cells);
+        if (size == 0)
             return room.refuse("codes or sizes are beyond the cells that sums has room for");
         fill(sums.data, size * width, f32(0));
         add_rows({cells.data, cells.size}, told, width, sums);
-        f64 total = 0.0;
-        for (i64 cell = 0; cell < size; cell++) {
-            const f32 *at = sums.data + cell * width, *more = at + others;
-            const f64 rows = at[0];
-            if (rows <= 0.0) continue;
-            const f64 part = 1.0 / rows;
-            f64 first = rows, most = 0.0, beyond = 0.0;
-            for (i64 c = 1; c <= others; c++) {
-                const f64 q = at[c];
-                first -= q;
-                most += q * (1.0 - q * part);
-                beyond += more[c];
-            }
-            first = larger(first, 0.0);
-            most += first * (1.0 - first * part);
-            const f64 share = smaller(1.0, larger(LEAST, at[width - 1] / (most + 1e-12)));
-            const f64 each = share + strength * part;
-            const auto add = [&](f64 q, f64 own) {
-                const f64 chance = share * q * (1.0 - q * part);
-                total += 0.5 * (own * own - chance) / (q * each + BESIDE);
-            };
-            add(first, beyond);
-            for (i64 c = 1; c <= others; c++) add(at[c], more[c]);
-        }
-        out[k] = total;
+        out[k] = classes == 2 ? rough_gain<true>(sums.data, size, 2, strength, lanes)
+                              : rough_gain<false>(sums.data, size, classes, strength, lanes);
     }
 }
 
@@ -261,25 +413,37 @@ static void expected_of(Steps2<const f32> scores, Cube<const f32> moved, Flat<co
 // added first. losses (V, n) is what each entry loses.
 static void expect(Cube<f32> scores, Matrix<const f32> base, Matrix<const f32> bias,
                    Flat<const i64> y, Matrix<f32> losses) {
-    const i64 classes = scores.rows;
+    const i64 classes = scores.rows, n = y.size;
     for (i64 v = 0; v < scores.first; v++) {
         const Matrix<f32> own = scores[v];
-        for (i64 i = 0; i < y.size; i++) {
-            f32 most = 0, hit = 0;
+        for (i64 start = 0; start < n; start += AT_ONCE) {
+            const i64 size = smaller(AT_ONCE, n - start);
+            f32 most[AT_ONCE] = {}, whole[AT_ONCE], hit[AT_ONCE] = {};
             for (i64 c = 0; c < classes; c++) {
-                own[c][i] += base[c][i] + bias[v][c];
-                most = larger(most, own[c][i]);
+                f32 *score = own[c] + start;
+                const f32 *prior = base[c] + start;
+                for (i64 i = 0; i < size; i++) {
+                    score[i] += prior[i] + bias[v][c];
+                    most[i] = larger(most[i], score[i]);
+                }
             }
-            if (y[i] > 0) hit = own[y[i] - 1][i];
-            f32 whole = most == 0 ? f32(1) : exp(-most);
+            for (i64 i = 0; i < size; i++) {
+                if (y[start + i] > 0) hit[i] = own[y[start + i] - 1][start + i];
+                whole[i] = exp(-most[i]);
+            }
             for (i64 c = 0; c < classes; c++) {
-                const f32 score = own[c][i];
-                own[c][i] = score == most ? f32(1) : exp(score - most);
-                whole += own[c][i];
+                f32 *score = own[c] + start;
+                for (i64 i = 0; i < size; i++) {
+                    score[i] = score[i] == most[i] ? f32(1) : exp(score[i] - most[i]);
+                    whole[i] += score[i];
+                }
             }
-            const f32 inverse = 1 / whole;
-            for (i64 c = 0; c < classes; c++) own[c][i] *= inverse;
-            losses[v][i] = log(whole) + most - hit;
+            for (i64 c = 0; c < classes; c++) {
+                f32 *score = own[c] + start;
+                for (i64 i = 0; i < size; i++) score[i] *= 1 / whole[i];
+            }
+            for (i64 i = 0; i < size; i++)
+                losses[v][start + i] = log(whole[i]) + most[i] - hit[i];
         }
     }
 }
@@ -292,9 +456,11 @@ KERNELS(evidence,
         KERNEL(fill_surprises,
                "counts(P,K,C) expected(P,K,C) others(K,P,C) doubt(P,K) prior(C) strength "
                "out(K,P+1,C)"),
-        KERNEL(fill_slopes,
-               "counts(P,K,C) expected(P,K,C) others(K,P,C) doubt(P,K) prior(C) strengths(S) "
-               "slope(S) bend(S)"),
+        KERNEL(slopes_of,
+               "codes(J,n) sizes(J):0..65536 blocks(B,W):-1..J-1 repeat(n)<repeats "
+               "repeats:1..65536 parts(n)<P y(n)<C weights(n) hoped(n,C) unsure(n) others(q,P,C) "
+               "prior(C) strengths(S) cells(n) sums(s) beside(b) slope(B,S) bend(B,S) ; "
+               "q*(q-n)==0"),
         KERNEL(rough_gains,
                "codes(J,n) sizes(J):0..65536 blocks(B,W):-1..J-1 told(n*2*classes) "
                "classes:1..65536 strength cells(n) sums(s) out(B)"),

@@ -1,4 +1,4 @@
-// Class shares of the bins of a number, smoothed over neighbouring bins.
+// Bins of a number, and their class shares, smoothed over neighbouring bins.
 #include "python.hpp"
 
 #include "elementary.hpp"
@@ -81,6 +81,42 @@ static void smooth_shares(Room &room, Cube<const f64> counts, Matrix<const f64> 
     }
 }
 
-KERNELS(shares, KERNEL(smooth_shares, "counts(n,K,C) priors(n,C) links(L) added shares(n,K,C)"));
+// The first place whose value is above x; values ascend.
+static i64 first_above(Flat<const f64> values, f64 x) {
+    i64 low = 0, high = values.size;
+    while (low < high) {
+        const i64 middle = (low + high) / 2;
+        if (values[middle] > x) high = middle;
+        else low = middle + 1;
+    }
+    return low;
+}
+
+// Fill the bin of each of some sorted values with these weights: `most` bins of about equal weight.
+//
+// The next bin starts at a value of which more than half exceeds an equal share of the rest.
+static void equal_bins(Room &room, Flat<const f64> weights, i64 most, Flat<i64> bins) {
+    const i64 n = weights.size;
+    const Flat<f64> ends = room.get<f64>(n), middles = room.get<f64>(n);
+    if (room.failed) return;
+    f64 end = 0.0, before = 0.0;
+    for (i64 i = 0; i < n; i++) {
+        ends[i] = end += weights[i];
+        middles[i] = end - weights[i] / 2;
+    }
+    i64 bin = 0, at = 0;
+    for (i64 left = most; left > 1; left--) {
+        const i64 first = larger(first_above({middles.data, n}, before + (end - before) / f64(left)),
+                                 first_above({ends.data, n}, before) + 1);
+        if (first >= n) break;
+        while (at < first) bins[at++] = bin;
+        before = ends[first - 1];
+        bin++;
+    }
+    while (at < n) bins[at++] = bin;
+}
+
+KERNELS(shares, KERNEL(equal_bins, "weights(n) most bins(n)"),
+        KERNEL(smooth_shares, "counts(n,K,C) priors(n,C) links(L) added shares(n,K,C)"));
 
 } // namespace naively::SET

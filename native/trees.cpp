@@ -9,6 +9,7 @@
 namespace naively::SET {
 
 constexpr i64 LEAF = -1;
+constexpr i64 WIDEST = 256; // bins of a column, at most
 constexpr f64 EQUAL = 1e-9; // nats: a lower gain is rounding
 
 struct Cut {
@@ -29,7 +30,7 @@ struct Logs {
         return f64(k) == x ? of_whole[k] : times_log(x);
     }
     // Σ_c n_c log(n_c / n), the log-likelihood of rows by the shares of their classes.
-    f64 likelihood(const f64 *counts, i64 classes) const {
+    inline __attribute__((always_inline)) f64 likelihood(const f64 *counts, i64 classes) const {
         f64 found = 0.0, rows = 0.0;
         for (i64 c = 0; c < classes; c++) {
             found += (*this)(counts[c]);
@@ -39,16 +40,43 @@ struct Logs {
     }
 };
 
+// A row of a node: its number, class and weight.
+struct Row {
+    i64 at, y;
+    f64 weight;
+};
+
+// The bins of a column that have rows.
+struct Used {
+    u64 words[WIDEST / 64] = {};
+    void add(i64 bin) { words[bin >> 6] |= u64(1) << (bin & 63); }
+    bool has(i64 bin) const { return words[bin >> 6] >> (bin & 63) & 1; }
+    // f(bin) of each, in ascending or descending order.
+    template <class F> inline __attribute__((always_inline)) void up(F f) const {
+        for (i64 w = 0; w < WIDEST / 64; w++)
+            for (u64 rest = words[w]; rest; rest &= rest - 1) f(w * 64 + __builtin_ctzll(rest));
+    }
+    template <class F> inline __attribute__((always_inline)) void down(F f) const {
+        for (i64 w = WIDEST / 64; w-- > 0;)
+            for (u64 rest = words[w]; rest;) {
+                const i64 last = 63 - __builtin_clzll(rest);
+                rest ^= u64(1) << last;
+                f(w * 64 + last);
+            }
+    }
+};
+
 // What all cuts of one node are compared by.
-struct Node {
+template <bool TWO> struct Node {
     const Logs &logs;
     const f64 *counts; // of its rows by class
-    i64 classes;
+    i64 n_classes;
     f64 rows, found, fewest;
     f64 *others;
     Cut best;
     // Take the cut that separates rows with these counts, if it gains most.
-    void consider(const f64 *some, i64 column, i64 first, i64 last) {
+    inline __attribute__((always_inline)) void consider(const f64 *some, i64 column, i64 first, i64 last) {
+        const i64 classes = TWO ? 2 : n_classes;
         const f64 own = sum_of(some, classes);
         if (own < fewest || rows - own < fewest) return;
         for (i64 c = 0; c < classes; c++) others[c] = counts[c] - some[c];
@@ -63,10 +91,11 @@ struct Node {
 // `ordered` column, the last of which is that of missing values, are cut in two, with missing values
 // on either side; otherwise one bin is separated from all others. At least `fewest` rows are on each
 // side, and each cut gains `least` nats. Rows without weight are left out.
-static i64 grow_tree(Room &room, Matrix<const uint16_t> codes, Flat<const i64> sizes,
-                     Flat<const i64> ordered, Flat<const i64> y, Flat<const f64> weights,
-                     i64 classes, f64 fewest, f64 least, Matrix<i64> nodes) {
-    const i64 most = nodes.rows;
+template <bool TWO>
+static i64 grow(Room &room, Matrix<const uint16_t> codes, Flat<const i64> sizes,
+                Flat<const i64> ordered, Flat<const i64> y, Flat<const f64> weights, i64 n_classes,
+                f64 fewest, f64 least, Matrix<i64> nodes) {
+    const i64 most = nodes.rows, classes = TWO ? 2 : n_classes;
     i64 bins = 1, n = 0;
     for (i64 j = 0; j < codes.rows; j++) {
         uint16_t last = 0;
@@ -75,10 +104,10 @@ static i64 grow_tree(Room &room, Matrix<const uint16_t> codes, Flat<const i64> s
             return room.refuse("a code is beyond the bins of its column"), 0;
         bins = larger(bins, sizes[j]);
     }
-    i64 *rows = room.get<i64>(y.size).data, *aside = room.get<i64>(y.size).data;
+    Row *rows = room.get<Row>(y.size).data, *aside = room.get<Row>(y.size).data;
     i64 *start = room.get<i64>(most).data, *end = room.get<i64>(most).data;
     Cut *cuts = room.get<Cut>(most).data;
-    f64 *table = room.get<f64>(bins * classes).data, *counts = room.get<f64>(3 * classes).data;
+    f64 *table = room.zeros<f64>(bins * classes).data, *counts = room.get<f64>(3 * classes).data;
     if (room.failed) return 0;
     f64 *some = counts + classes, *others = some + classes;
     f64 total = 0.0;
@@ -91,44 +120,48 @@ static i64 grow_tree(Room &room, Matrix<const uint16_t> codes, Flat<const i64> s
 
     const auto best_cut = [&](i64 first_row, i64 last_row) {
         fill(counts, classes, 0.0);
-        for (i64 k = first_row; k < last_row; k++) counts[y[rows[k]]] += weights[rows[k]];
-        i64 met = 0;
-        for (i64 c = 0; c < classes; c++) met += counts[c] > 0.0;
-        Node node = {logs,   counts, classes, sum_of(counts, classes), logs.likelihood(counts, classes),
-                     fewest, others, {least, LEAF, 0, 0}};
-        if (met < 2 || node.rows < 2 * fewest) return node.best;
+        for (i64 k = first_row; k < last_row; k++) counts[rows[k].y] += rows[k].weight;
+        Node<TWO> node = {logs, counts, classes, sum_of(counts, classes),
+                          logs.likelihood(counts, classes), fewest, others, {least, LEAF, 0, 0}};
+        // no cut gains more than what pure leaves would
+        if (-node.found <= larger(least, 0.0) || node.rows < 2 * fewest) return node.best;
         for (i64 j = 0; j < codes.rows; j++) {
-            const i64 size = sizes[j];
+            const i64 missing = sizes[j] - 1;
             const uint16_t *own = codes[j];
-            fill(table, size * classes, 0.0);
-            for (i64 k = first_row; k < last_row; k++)
-                table[i64(own[rows[k]]) * classes + y[rows[k]]] += weights[rows[k]];
-            if (!ordered[j]) {
-                for (i64 b = 0; b < size; b++) node.consider(table + b * classes, j, b, b);
-                continue;
+            Used used;
+            for (i64 k = first_row; k < last_row; k++) {
+                const i64 bin = own[rows[k].at];
+                table[bin * classes + rows[k].y] += rows[k].weight;
+                used.add(bin);
             }
-            const bool missing = sum_of(table + (size - 1) * classes, classes) > 0.0;
-            fill(some, classes, 0.0);
-            for (i64 b = 0; b < size - 1; b++) {
-                const f64 *bin = table + b * classes;
-                if (sum_of(bin, classes) <= 0.0) continue;
-                for (i64 c = 0; c < classes; c++) some[c] += bin[c];
-                node.consider(some, j, 0, b);
+            const auto add = [&](i64 bin) {
+                for (i64 c = 0; c < classes; c++) some[c] += table[bin * classes + c];
+            };
+            if (ordered[j]) {
+                fill(some, classes, 0.0);
+                used.up([&](i64 bin) {
+                    if (bin == missing) return;
+                    add(bin);
+                    node.consider(some, j, 0, bin);
+                });
+            } else {
+                used.up([&](i64 bin) { node.consider(table + bin * classes, j, bin, bin); });
             }
-            if (!missing) continue;
-            fill(some, classes, 0.0);
-            for (i64 b = size - 2; b > 0; b--) {
-                const f64 *bin = table + b * classes;
-                if (sum_of(bin, classes) <= 0.0) continue;
-                for (i64 c = 0; c < classes; c++) some[c] += bin[c];
-                node.consider(some, j, b, size - 2);
+            if (ordered[j] && used.has(missing)) {
+                fill(some, classes, 0.0);
+                used.down([&](i64 bin) {
+                    if (bin == missing || bin == 0) return;
+                    add(bin);
+                    node.consider(some, j, bin, missing - 1);
+                });
             }
+            used.up([&](i64 bin) { fill(table + bin * classes, classes, 0.0); });
         }
         return node.best;
     };
 
     for (i64 i = 0; i < y.size; i++)
-        if (weights[i] > 0.0) rows[n++] = i;
+        if (weights[i] > 0.0) rows[n++] = {i, y[i], weights[i]};
     start[0] = 0, end[0] = n;
     cuts[0] = best_cut(0, n);
     i64 count = 1;
@@ -144,7 +177,7 @@ static i64 grow_tree(Room &room, Matrix<const uint16_t> codes, Flat<const i64> s
         const uint16_t *own = codes[cut.column];
         i64 left = start[chosen], apart = 0;
         for (i64 k = start[chosen]; k < end[chosen]; k++) {
-            const i64 bin = own[rows[k]];
+            const i64 bin = own[rows[k].at];
             if (cut.first <= bin && bin <= cut.last) rows[left++] = rows[k];
             else aside[apart++] = rows[k];
         }
@@ -160,6 +193,12 @@ static i64 grow_tree(Room &room, Matrix<const uint16_t> codes, Flat<const i64> s
         count += 2;
     }
     return count;
+}
+static i64 grow_tree(Room &room, Matrix<const uint16_t> codes, Flat<const i64> sizes,
+                     Flat<const i64> ordered, Flat<const i64> y, Flat<const f64> weights,
+                     i64 classes, f64 fewest, f64 least, Matrix<i64> nodes) {
+    const auto grown = classes == 2 ? grow<true> : grow<false>;
+    return grown(room, codes, sizes, ordered, y, weights, classes, fewest, least, nodes);
 }
 
 // Fill the leaf of each row in each tree, whose first node is its root, by the bins of the row.

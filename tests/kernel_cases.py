@@ -287,11 +287,34 @@ def fill_surprises(counts, expected, others, doubt, prior, strength, out):
             out[cell, left] = surprise(*found, strength) if found else 0.0
 
 
-def _to_slope(rng):
-    return *_known(rng), np.array([0.5, 2.0, 8.0]), np.zeros(3), np.zeros(3)
+def _blocks(rng):
+    columns, n = int(rng.integers(1, 4)), int(rng.integers(0, 60))
+    sizes = rng.integers(1, 5, columns)
+    codes = np.array([rng.integers(size, size=n) for size in sizes]).astype(np.uint16)
+    return codes.reshape(columns, n), sizes, np.array([[0, -1], [0, columns - 1]]), n
 
 
-@case(_to_slope)
+def _to_rank(rng):
+    *blocks, n = _blocks(rng)
+    classes = int(rng.integers(2, 4))
+    return (
+        *blocks, rng.random(n * 2 * classes).astype(f32), classes,
+        2.0, np.empty(n, np.uint32), np.empty(16 * 2 * classes, f32), np.empty(2),
+    )  # fmt: skip
+
+
+def each_block(codes, sizes, blocks, cells):
+    """(number, cells) of each block, with the cell of each entry in `cells`."""
+    for k, block in enumerate(blocks.tolist()):
+        size = 1
+        cells[:] = 0
+        for j in block:
+            if j >= 0:
+                size *= int(sizes[j])
+                cells[:] = cells * np.uint32(sizes[j]) + codes[j]
+        yield k, size
+
+
 def fill_slopes(counts, expected, others, doubt, prior, strengths, slope, bend):
     parts, cells, _ = counts.shape
     for cell, part in np.ndindex(cells, parts):
@@ -317,26 +340,48 @@ def fill_slopes(counts, expected, others, doubt, prior, strengths, slope, bend):
             bend[s] += share * (square - mean * mean / rows)
 
 
-def _blocks(rng):
-    columns, n, classes = int(rng.integers(1, 4)), int(rng.integers(0, 20)), int(rng.integers(2, 4))
-    sizes = rng.integers(1, 5, columns)
-    codes = np.array([rng.integers(size, size=n) for size in sizes]).astype(np.uint16)
-    blocks = np.array([[0, -1], [0, columns - 1]])
+def _to_slope(rng):
+    *blocks, n = _blocks(rng)
+    parts, classes, repeats = 3, int(rng.integers(2, 4)), int(rng.integers(1, 3))
+    cells = 16 * repeats * parts
     return (
-        codes.reshape(columns, n), sizes, blocks, rng.random(n * 2 * classes).astype(f32), classes,
-        2.0, np.empty(n, np.uint32), np.empty(16 * 2 * classes, f32), np.empty(2),
+        *blocks, rng.integers(repeats, size=n), repeats, rng.integers(parts, size=n),
+        rng.integers(classes, size=n), rng.integers(0, 4, n) * 1.0, rng.random((n, classes)),
+        rng.random(n), rng.random((n * int(rng.integers(2)), parts, classes)).astype(f32),
+        rng.dirichlet(np.ones(classes)), np.array([0.5, 2.0, 8.0]), np.empty(n, np.uint32),
+        np.empty(cells * (2 * classes + 1)), np.empty(cells * classes, f32),
+        *np.zeros((2, 2, 3)),
     )  # fmt: skip
 
 
-@case(_blocks)
+@case(_to_slope)
+def slopes_of(
+    codes, sizes, blocks, repeat, repeats, parts, y, weights, hoped, unsure, others, prior,
+    strengths, cells, sums, beside, slope, bend,
+):  # fmt: skip
+    _, n_parts, classes = others.shape
+    for k, size in each_block(codes, sizes, blocks, cells):
+        cells += (repeat * size).astype(np.uint32)
+        size *= repeats
+        counts, expected = np.zeros((2, n_parts, size, classes))
+        doubt, without = np.zeros((n_parts, size)), np.zeros((size, n_parts, classes), f32)
+        fill_cells(cells, parts, y, weights, hoped, unsure, counts, expected, doubt)
+        if len(others):
+            add_rows(cells, others.reshape(-1), n_parts * classes, without)
+        else:
+            without[:] = (expected.sum(axis=0) - expected).transpose(1, 0, 2)
+        fill_slopes(counts, expected, without, doubt, prior, strengths, slope[k], bend[k])
+        for array, of_cells in (
+            (sums, (counts, expected, doubt[..., np.newaxis])),
+            (beside, (without,)),
+        ):
+            of_block = np.concatenate(of_cells, axis=-1).ravel()
+            array[: of_block.size] = of_block
+
+
+@case(_to_rank)
 def rough_gains(codes, sizes, blocks, told, classes, strength, cells, sums, out):
-    for k, block in enumerate(blocks.tolist()):
-        size = 1
-        cells[:] = 0
-        for j in block:
-            if j >= 0:
-                size *= int(sizes[j])
-                cells[:] = cells * np.uint32(sizes[j]) + codes[j]
+    for k, size in each_block(codes, sizes, blocks, cells):
         table = sums[: size * 2 * classes]
         table[:] = 0.0
         add_rows(cells, told, 2 * classes, table)
@@ -862,6 +907,26 @@ def _labels_to_code(rng):
 def integer_codes(y, low, present, codes):
     present[y.astype(int) - low] = 1
     codes[:] = np.unique(y, return_inverse=True)[1]
+
+
+def _to_cut(rng):
+    n = int(rng.integers(0, 40))
+    return rng.integers(1, 9, n) * 0.5, int(rng.integers(1, 9)), np.empty(n, np.int64)
+
+
+@case(_to_cut)
+def equal_bins(weights, most, bins):
+    ends = weights.cumsum()
+    middles, before = ends - weights / 2, 0.0
+    bins[:] = 0
+    for left in range(most, 1, -1):
+        share = (ends[-1:].sum() - before) / left
+        first = int(middles.searchsorted(before + share, side="right"))
+        first = max(first, int(ends.searchsorted(before, side="right")) + 1)
+        if first >= len(weights):
+            break
+        before = float(ends[first - 1])
+        bins[first:] += 1
 
 
 def _smooth_shares(rng):

@@ -17,10 +17,10 @@ from naively.kernels.native import (
     add_rows,
     add_scores,
     best_class,
+    equal_bins,
     expect,
     expected_of,
     fill_cells,
-    fill_slopes,
     fill_surprises,
     gaussian_dense,
     gaussian_sparse,
@@ -32,6 +32,7 @@ from naively.kernels.native import (
     places_of,
     projections,
     rough_gains,
+    slopes_of,
     smooth_shares,
     unpack,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "best_class",
     "cells_of",
     "count",
+    "equal_bins",
     "expect",
     "expected_of",
     "gains",
@@ -153,19 +155,26 @@ def left_out_surprises(sums: Table, prior: Array, strength: float) -> npt.NDArra
     return out
 
 
-def gains(sums: Table, prior: Array, strengths: Array) -> Array:
-    """Return the gain in log-likelihood of held-out rows by a block, for each strength, in nats.
+def gains(
+    codes: Array, sizes: Array, columns: Array, repeat: Array, repeats: int, parts: Array, y: Array,
+    weights: Array, means: Array, variances: Array, others: Array, prior: Array, strengths: Array,
+) -> Array:  # fmt: skip
+    """Return the gain in log-likelihood of held-out rows by each block, for each strength, in nats.
 
-    A second-order approximation in the block's weight, with out-of-fold evidence.
+    A second-order approximation in the block's weight, with out-of-fold evidence; (B, S). `columns`
+    (B, W) are those of the blocks, filled up by `NONE`.
     """
-    slope, bend = np.zeros((2, len(strengths)))
-    fill_slopes(*sums, prior, strengths, slope, bend)
-    out = np.zeros(len(strengths))
+    _, n_parts, classes = others.shape
+    cells = int(np.append(sizes, 1)[columns].prod(axis=1).max(initial=1)) * repeats * n_parts
+    slope, bend = np.zeros((2, len(columns), len(strengths)))
+    slopes_of(
+        codes, sizes, columns, repeat, repeats, parts, y, weights, means, variances, others, prior,
+        strengths, np.empty(len(y), np.uint32), np.empty(cells * (2 * classes + 1)),
+        np.empty(cells * classes, np.float32), slope, bend,
+    )  # fmt: skip
     uphill = (slope > 0.0) & (bend > 0.0)
-    slope, bend = slope[uphill], bend[uphill]
-    step = np.minimum(slope / bend, STEEPEST)
-    out[uphill] = step * slope - 0.5 * step * step * bend
-    return out
+    step = np.minimum(np.divide(slope, bend, where=uphill, out=np.zeros_like(slope)), STEEPEST)
+    return step * slope - 0.5 * step * step * bend
 
 
 # ---- trees ---------------------------------------------------------------------------------------

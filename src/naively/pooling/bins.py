@@ -188,19 +188,9 @@ def _equal(weights: Float64, most: int) -> Int64:
     """Assign sorted values to bins of about equal weight; return the bin of each value."""
     if len(weights) <= most:
         return np.arange(len(weights))
-    ends = weights.cumsum()
-    middles, total = ends - weights / 2, float(ends[-1])
-    before, starts = 0.0, np.zeros(len(weights), np.int64)
-    for bins_left in range(most, 1, -1):
-        # the next bin starts at a value of which more than half exceeds an equal share of the rest
-        share = (total - before) / bins_left
-        first = int(middles.searchsorted(before + share, side="right"))
-        first = max(first, int(ends.searchsorted(before, side="right")) + 1)
-        if first >= len(weights):
-            break
-        before = float(ends[first - 1])
-        starts[first] = 1
-    return starts.cumsum()
+    bins = np.empty(len(weights), np.int64)
+    kernel.equal_bins(weights, most, bins)
+    return bins
 
 
 def _starts(levels: Float64, first: npt.NDArray[np.bool_]) -> Float64:

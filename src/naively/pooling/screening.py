@@ -240,12 +240,10 @@ class Screening:
         """The candidates by their approximate gain, the best first."""
         addends, classes = entries.moments, len(self.prior)
 
-        def rough(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
-            padding = (kernel.NONE,) * FOUR
-            columns = np.array([(*block, *padding[len(block) :]) for block in blocks])
+        def rough(coded: Coded, columns: Int64) -> Float64:
             max_size = int(np.append(coded.sizes, 1)[columns].prod(axis=1).max())
             cells = np.empty(len(entries.rows), np.uint32)
-            sums, out = np.empty(max_size * 2 * classes, np.float32), np.empty(len(blocks))
+            sums, out = np.empty(max_size * 2 * classes, np.float32), np.empty(len(columns))
             kernel.rough_gains(
                 coded.codes, coded.sizes, columns, addends, classes, STRENGTHS[1], cells, sums, out
             )
@@ -256,28 +254,24 @@ class Screening:
 
     def _gains(self, candidates: list[Candidate], entries: _Entries) -> Float64:
         """The gain of each candidate at each strength, in nats, on the screened entries."""
-        repeats = self.entries.n_repeats
+        repeats, repeat = self.entries.n_repeats, self.entries.repeat[entries.rows]
         weight, means, variances = (
             repeats * values for values in (entries.weight, entries.expected, entries.variance)
         )
 
-        def gain(coded: Coded, block: tuple[int, ...]) -> Float64:
-            size = coded.size(block)
-            table = kernel.table(
-                self.entries.apart(coded.cells(block), size, entries.rows), size * repeats, PARTS,
-                entries.part, entries.y, weight, means, variances, entries.others,
+        def gains(coded: Coded, columns: Int64) -> Float64:
+            block_gains: Float64 = kernel.gains(
+                coded.codes, coded.sizes, columns, repeat, repeats, entries.part, entries.y, weight,
+                means, variances, entries.others, self.prior, STRENGTHS,
             )  # fmt: skip
-            return kernel.gains(table, self.prior, STRENGTHS) / repeats
-
-        def gains(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
-            return np.array([gain(coded, block) for block in blocks])
+            return block_gains / repeats
 
         values = self._each(candidates, entries, entries.gains, gains)
         return np.array(values).reshape(-1, len(STRENGTHS))
 
     def _each(
         self, candidates: list[Candidate], entries: _Entries, cached_gains: dict[Candidate, Any],
-        gains: Callable[[Coded, list[tuple[int, ...]]], Float64],
+        gains: Callable[[Coded, Int64], Float64],
     ) -> list[Any]:  # fmt: skip
         """The gain of each candidate, cached; those with the same way to cut run in parallel."""
         new_candidates = [candidate for candidate in candidates if candidate not in cached_gains]
@@ -285,7 +279,9 @@ class Screening:
             codes, sizes = self.coded[way].codes, self.coded[way].sizes
             coded = Coded(np.ascontiguousarray(codes[:, entries.rows]), sizes)
             blocks = [block for _, block in of_way]
-            pieces = [blocks[k : k + TRIED] for k in range(0, len(blocks), TRIED)]
+            padding = (kernel.NONE,) * FOUR
+            columns = np.array([(*block, *padding[len(block) :]) for block in blocks])
+            pieces = [columns[k : k + TRIED] for k in range(0, len(blocks), TRIED)]
             piece_gains = self.workers.map(lambda some: gains(coded, some), pieces)  # noqa: B023
             block_gains = itertools.chain.from_iterable(piece_gains)
             cached_gains |= {

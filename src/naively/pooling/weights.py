@@ -155,13 +155,20 @@ class Piece:
         miss = residuals.sum(axis=0)  # 1 - p
         miss[self.true_class_cells[1]] = 1 - residuals[self.true_class_cells]
         residuals[self.true_class_cells] -= np.float32(1)
+        weight = np.float32(copies) * self.weight
+        odds = (1 - miss) / np.maximum(miss, TINY)
+        if len(residuals) == 1:
+            # the gradient is the residual times what the weights are multiplied by
+            residual, form = residuals[0], self._form(inverse)
+            leverage = weight * residual**2 * form * odds
+            weight /= 1 - np.minimum(leverage, np.float32(LEVERAGE))
+            return scores + residual * form * weight
         slopes = np.empty((len(x), len(self.y)), np.float32)
         slopes[:n_blocks] = self._summed(residuals)
         if len(x) > n_blocks:
             slopes[n_blocks], slopes[n_blocks + 1 :] = -residuals.sum(axis=0), residuals
         steps = _product(inverse.astype(np.float32), slopes)
-        weight = np.float32(copies) * self.weight
-        leverage = weight * (slopes * steps).sum(axis=0) * (1 - miss) / np.maximum(miss, TINY)
+        leverage = weight * (slopes * steps).sum(axis=0) * odds
         steps *= weight / (1 - np.minimum(leverage, np.float32(LEVERAGE)))
         for evidence, step in zip(self.evidence, steps, strict=False):
             scores += evidence * step
@@ -169,10 +176,19 @@ class Piece:
             scores += steps[n_blocks + 1 :] - steps[n_blocks]
         return scores
 
+    def _form(self, matrix: Float64) -> Float32:
+        """The quadratic form eᵀ M e of the evidence e of two classes, and of the biases, (n,)."""
+        n_blocks = len(self.evidence)
+        of_bias = np.array([-1.0, 1.0])[: len(matrix) - n_blocks]
+        of_both = 2 * matrix[:n_blocks, n_blocks:] @ of_bias
+        of_biases = of_bias @ matrix[n_blocks:, n_blocks:] @ of_bias
+        product = _product(matrix[:n_blocks, :n_blocks].astype(np.float32), self.flat)
+        product += of_both.astype(np.float32)[:, np.newaxis]
+        form: Float32 = np.einsum("kn,kn->n", product, self.flat) + np.float32(of_biases)
+        return form
+
     def _summed(self, values: Float32) -> Float32:
         """Σ_c of the evidence of each block times some values (C - 1, n): (K, n)."""
-        if len(values) == 1:
-            return self.evidence[:, 0] * values
         summed: Float32 = np.einsum("kcn,cn->kn", self.evidence, values)
         return summed
 
@@ -336,21 +352,22 @@ class Pool:
         self.sample = [piece.take(sample) if step > 1 else piece for piece in self.pieces]
         self.sample_factor = n / sum(len(piece.y) for piece in self.sample)
 
-    def best(self, ridge: float | None, start: Float64 | None, shared: bool = False) -> Weights:
+    def best(
+        self, ridge: float | None, start: Float64 | None, ridges: Sequence[float] = RIDGES
+    ) -> Weights:
         """The weights with the ridge that has the least out-of-fold log-loss.
 
         Parameters
         ----------
         ridge : of the first blocks, if known; then the ridge of the added blocks is chosen.
         start : (K + C,) where to begin.
-        shared : whether to use the strongest ridge, by which the first blocks share one weight.
+        ridges : of the first blocks; one is chosen. By the strongest, they share one weight.
         """
-        ridges = (RIDGES[-1:] if shared else RIDGES) if ridge is None else MORE_RIDGES
         best_weights, best_scores, best_ridge, least_loss = None, None, 0.0, np.inf
         # start from 0, where no prediction is confident, so that all rows have a gradient
         place = self._place(np.zeros(self.size) if start is None else start[: self.size])
         curve = None
-        for candidate in sorted(ridges, reverse=True):
+        for candidate in sorted(ridges if ridge is None else MORE_RIDGES, reverse=True):
             penalty = self._penalty(candidate if ridge is None else ridge, candidate)
             place = self._solved(penalty, place, curve)
             curve = self._curvature(place.x)

@@ -45,7 +45,7 @@ from naively.pooling.structure import (
     plan_of,
     removed,
 )
-from naively.pooling.weights import Float32, Piece, Pool, Weights
+from naively.pooling.weights import RIDGES, Float32, Piece, Pool, Weights
 from naively.statistics.base import Arrays, Summary
 from naively.statistics.sample import Sample
 
@@ -202,7 +202,9 @@ class _Fit:
         for optional in (evidence for evidence in candidates if evidence.block.optional):
             few_rows = rows < ALONE * len(self.varied)
             for base in (chosen, [])[: 1 + few_rows]:
-                helpful, trial = self._helpful([*base, optional])
+                # with other blocks by their ridge: what counts is whether they gain
+                ridges = (estimate.ridge,) if base else None
+                helpful, trial = self._helpful([*base, optional], ridges)
                 if optional in helpful and trial.log_loss < estimate.log_loss * (1 - WORTH):
                     chosen, estimate = helpful, trial
             single_blocks = [*single_blocks, optional] if optional in chosen else single_blocks
@@ -324,14 +326,16 @@ class _Fit:
 
         pieces = self.workers.map(piece, self._pieces(np.arange(len(sample))))
         keep = np.ones(len(single), bool)
-        while True:
-            kept_pieces = [replace(piece, evidence=piece.evidence[keep]) for piece in pieces]
-            pool = Pool(kept_pieces, np.zeros(int(keep.sum()), bool), self.workers, biased=False)
-            estimate = pool.best(None, None)
-            positive = estimate.of_blocks > 0
-            if positive.all() or not positive.any():
-                break
-            keep[keep] = positive
+        # first by one ridge: with hundreds of blocks, to choose it among them all would take long
+        for ridges in (RIDGES[1:2], RIDGES):
+            while True:
+                kept = [replace(piece, evidence=piece.evidence[keep]) for piece in pieces]
+                pool = Pool(kept, np.zeros(int(keep.sum()), bool), self.workers, biased=False)
+                estimate = pool.best(None, None, ridges)
+                positive = estimate.of_blocks > 0
+                if positive.all() or not positive.any():
+                    break
+                keep[keep] = positive
         block_weights = np.zeros(len(blocks))
         block_weights[np.array(single)[keep]] = np.maximum(estimate.of_blocks, 0.0)
         losses = pool.losses(estimate.ridge, estimate, FACTORS) * weights
@@ -407,7 +411,9 @@ class _Fit:
 
     # ---- weights -----------------------------------------------------------------------------
 
-    def _helpful(self, blocks: list[OutOfFold]) -> tuple[list[OutOfFold], Weights]:
+    def _helpful(
+        self, blocks: list[OutOfFold], ridges: Sequence[float] | None = None
+    ) -> tuple[list[OutOfFold], Weights]:
         """Estimate weights; drop text blocks (if rows are few: any blocks) without a positive one.
 
         Return the remaining blocks and their weights.
@@ -415,19 +421,19 @@ class _Fit:
         # with few rows the sign of a weight may be chance
         few_rows = bool(self.entries.weight.sum() < ROWS * len(blocks))
         added = np.zeros(len(blocks), bool)
-        blocks, _, weights = self._weighed_signed(blocks, added, None, None, few_rows)
+        blocks, _, weights = self._weighed_signed(blocks, added, None, None, few_rows, ridges)
         return blocks, weights
 
     def _weighed_signed(
         self, blocks: list[OutOfFold], added: npt.NDArray[np.bool_], ridge: float | None,
-        start: Float64 | None, all_positive: bool = False,
+        start: Float64 | None, all_positive: bool = False, ridges: Sequence[float] | None = None,
     ) -> tuple[list[OutOfFold], npt.NDArray[np.bool_], Weights]:  # fmt: skip
         """Estimate weights; drop blocks whose weight must be positive and is not.
 
         Return the remaining blocks, whether each was added, and their weights.
         """
         while blocks:
-            weights = self._weighed(blocks, added, ridge, start)
+            weights = self._weighed(blocks, added, ridge, start, ridges)
             must_be_positive = [all_positive or evidence.block.positive for evidence in blocks]
             keep = (weights.of_blocks > 0) | ~np.array(must_be_positive)
             if keep.all():
@@ -446,7 +452,7 @@ class _Fit:
 
     def _weighed(
         self, blocks: list[OutOfFold], added: npt.NDArray[np.bool_], ridge: float | None,
-        start: Float64 | None,
+        start: Float64 | None, ridges: Sequence[float] | None,
     ) -> Weights:  # fmt: skip
         """Estimate the weights of blocks from a sample of the entries."""
         entries = self.entries
@@ -468,7 +474,7 @@ class _Fit:
         # evidence from all rows is a little smaller for the class of a held-out row, and with more
         # columns than rows the weights would learn that
         shared = entries.weight.sum() < len(self.varied)
-        return pool.best(ridge, start, shared)
+        return pool.best(ridge, start, ridges or (RIDGES[-1:] if shared else RIDGES))
 
     def _some(self, blocks: int) -> tuple[npt.NDArray[np.intp], Float32]:
         """The sample of entries that estimates the weights of `blocks` blocks, and its weights."""
