@@ -98,20 +98,12 @@ def cells_of(
 
 
 class Table(NamedTuple):
-    """Sums over the cells of a block, by fold.
+    """Sums over the cells of a block, by fold."""
 
-    Attributes
-    ----------
-    counts : (folds, cells, C), the weight of entries.
-    expected : (folds, cells, C), the weight that the model expects.
-    others : (cells, folds, C) float32, what models without a fold expect of the other folds.
-    variance : (folds, cells), Σ w (1 - Σ_c p_c²) of the expected probabilities.
-    """
-
-    counts: Array
-    expected: Array
-    others: Array
-    variance: Array
+    counts: Array  # (folds, cells, C), the weight of entries
+    expected: Array  # (folds, cells, C), the weight that the model expects
+    others: Array  # (cells, folds, C) float32, what models without a fold expect of the other folds
+    variance: Array  # (folds, cells), Σ w (1 - Σ_c p_c²) of the expected probabilities
 
 
 def table(
@@ -186,14 +178,10 @@ def grow_tree(
 ) -> npt.NDArray[np.int64]:  # fmt: skip
     """Return the nodes of a tree, (M, 4): column, first and last bin, child (`native/trees.cpp`).
 
-    Parameters
-    ----------
-    codes : (d, n) uint16, the bins of rows.
-    sizes, ordered : (d,) the number of bins of each column; 1 if they have an order, or 0.
-    y, weights : (n,) class and weight of each row.
-    classes : their number.
-    fewest, least : rows on each side of a cut, and nats that it gains, at least.
-    leaves : their number, at most.
+    `codes`: (d, n) uint16, the bins of rows. `sizes`, `ordered`: (d,) the number of bins of each
+    column; 1 if they have an order, or 0. `y`, `weights`: (n,) class and weight of each row.
+    `classes`: their number. `fewest`, `least`: rows on each side of a cut, and nats that it gains,
+    at least. `leaves`: their number, at most.
     """
     nodes = np.empty((2 * leaves - 1, 4), np.int64)
     count = native.grow_tree(codes, sizes, ordered, y, weights, classes, fewest, least, nodes)

@@ -78,13 +78,9 @@ def read_decimals(
 ) -> None:
     """Parse out[i] from the text data[offsets[i] : offsets[i + 1]].
 
-    Parameters
-    ----------
-    data : uint8, with at least eight bytes after the last text.
-    offsets : (n + 1,) int64
-    out : (n,) float64
-    others : (n,) bool, set where the text is not a plain decimal number of 19 digits or fewer, of
-        ordinary magnitude; out is not written there.
+    `data`: uint8, with at least eight bytes after the last text. `offsets`: (n + 1,) int64. `out`:
+    (n,) float64. `others`: (n,) bool, set where the text is not a plain decimal number of 19 digits
+    or fewer, of ordinary magnitude; out is not written there.
     """
     native.read_decimals(data, offsets, out, others, POWERS, LEAST)
 

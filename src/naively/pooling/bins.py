@@ -40,20 +40,15 @@ RARE = 2.0
 
 @dataclass(frozen=True)
 class Column:
-    """The bins of a column.
+    """The bins of a column."""
 
-    Attributes
-    ----------
-    levels : sorted array with an entry for each bin: the category in it or, of numbers, where the
-        bin starts, which is between two training values; dates and times are in seconds.
-        Categories have another bin, the last but one, for rare and unseen ones.
-    coarser : for each way to cut, the bin of each fine bin, that of missing values last.
-    dated : whether the numbers are dates or times.
-    """
-
+    # sorted array with an entry for each bin: the category in it or, of numbers, where the bin
+    # starts, which is between two training values; dates and times are in seconds. Categories have
+    # another bin, the last but one, for rare and unseen ones
     levels: Levels
+    # for each way to cut, the bin of each fine bin, that of missing values last
     coarser: tuple[Int64, ...]
-    dated: bool = False
+    dated: bool = False  # whether the numbers are dates or times
 
     @classmethod
     def of(
@@ -110,16 +105,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Coded:
-    """The bins of rows for one way to cut.
+    """The bins of rows for one way to cut."""
 
-    Attributes
-    ----------
-    codes : (d, n) the bin of each row.
-    sizes : (d,) number of bins of each column.
-    """
-
-    codes: Bins
-    sizes: Int64
+    codes: Bins  # (d, n) the bin of each row
+    sizes: Int64  # (d,) number of bins of each column
 
     def cells(self, columns: Sequence[int], rows: npt.NDArray[np.intp] | None = None) -> Cells:
         """The cell of each row, or of the given rows, in the table of these columns."""
@@ -137,16 +126,10 @@ class Coded:
 
 @dataclass(frozen=True)
 class Lookup:
-    """The bin of each distinct value of each column for one way to cut.
+    """The bin of each distinct value of each column for one way to cut."""
 
-    Attributes
-    ----------
-    bins : list of d arrays, the bin of missing values last.
-    sizes : (d,) number of bins of each column.
-    """
-
-    bins: list[Bins]
-    sizes: Int64
+    bins: list[Bins]  # list of d arrays, the bin of missing values last
+    sizes: Int64  # (d,) number of bins of each column
 
     @classmethod
     def of(cls, columns: list[Column], bins: list[Int64], way: int) -> Lookup:

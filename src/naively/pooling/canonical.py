@@ -31,27 +31,20 @@ HEAVIEST = 1e9
 
 @dataclass(frozen=True)
 class Canonical:
-    """The columns that vary, the rows and the classes, each in canonical order.
+    """The columns that vary, the rows and the classes, each in canonical order."""
 
-    Attributes
-    ----------
-    codes : (R, d) int32, the distinct rows, as indices into the values of each column.
-    levels : list of d sorted arrays of numbers or text, the distinct values of each column.
-    count : (C, R) the weight of each row by class, without units and duplicates.
-    single : (C, R) whether that is the importance of one row, not a number of rows.
-    class_weight : (C,) of the rows before that.
-    columns, classes : (d,) and (C,) their positions in the table.
-    duplicates : weight of the duplicate rows that were removed.
-    """
-
+    # (R, d) int32, the distinct rows, as indices into the values of each column
     codes: npt.NDArray[np.int32]
+    # list of d sorted arrays of numbers or text, the distinct values of each column
     levels: list[Levels]
-    count: Float64
+    count: Float64  # (C, R) the weight of each row by class, without units and duplicates
+    # (C, R) whether that is the importance of one row, not a number of rows
     single: npt.NDArray[np.bool_]
-    class_weight: Float64
+    class_weight: Float64  # (C,) of the rows before that
+    # columns, classes: (d,) and (C,) their positions in the table
     columns: Int64
     classes: Int64
-    duplicates: float
+    duplicates: float  # weight of the duplicate rows that were removed
 
     @classmethod
     def of(
@@ -98,21 +91,15 @@ class Canonical:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Distinct rows in arbitrary order.
+    """Distinct rows in arbitrary order."""
 
-    Attributes
-    ----------
-    codes, levels, count, single : (R, d), d arrays, (C, R) and (C, R), as in `Canonical`.
-    columns : (d,) positions in the table.
-    categorical : the columns that hold categories even if they look like dates.
-    """
-
+    # codes, levels, count, single: (R, d), d arrays, (C, R) and (C, R), as in `Canonical`
     codes: npt.NDArray[np.int32]
     levels: list[Levels]
     count: Float64
     single: npt.NDArray[np.bool_]
-    columns: Int64
-    categorical: frozenset[int]
+    columns: Int64  # (d,) positions in the table
+    categorical: frozenset[int]  # the columns that hold categories even if they look like dates
 
     def varied(self, text: frozenset[int]) -> Self:
         """Drop columns with one value and columns of names that each belong to one row."""
@@ -189,18 +176,11 @@ def _scaled(count: Float64) -> Float64:
 
 @dataclass(frozen=True)
 class _Values:
-    """Canonical names of the values of a column.
+    """Canonical names of the values of a column."""
 
-    Attributes
-    ----------
-    names : (levels + 1,) a number for each; equal if only the text of categories differs.
-    salt : a hash of the frequencies of the values.
-    tied : whether several values share a number, so that other columns have to separate them.
-    """
-
-    names: UInt64
-    salt: np.uint64
-    tied: bool
+    names: UInt64  # (levels + 1,) a number for each; equal if only the text of categories differs
+    salt: np.uint64  # a hash of the frequencies of the values
+    tied: bool  # whether several values share a number, so that other columns have to separate them
 
 
 def _values(

@@ -79,13 +79,9 @@ def duplicated(
 ) -> npt.NDArray[np.bool_]:  # fmt: skip
     """Which entries (a row with a class) are repeated because of duplicates, (n,).
 
-    Parameters
-    ----------
-    codes : (R, d) the distinct rows, in arbitrary order, as indices into the values.
-    levels : list of d sorted arrays of numbers or text, the distinct values of each column.
-    y, row : (n,) class and row of each entry.
-    count : (n,) its frequency.
-    n_classes : C.
+    `codes`: (R, d) the distinct rows, in arbitrary order, as indices into the values. `levels`:
+    list of d sorted arrays of numbers or text, the distinct values of each column. `y`, `row`: (n,)
+    class and row of each entry. `count`: (n,) its frequency. `n_classes`: C.
     """
     repeated = count >= 2
     if not repeated.any():
@@ -155,10 +151,8 @@ def _max_copies(
 def _copied(codes: npt.NDArray[np.integer], count: Float64, share: float) -> tuple[float, bool]:
     """The frequency from which on rows of a class recur; 0 if none were copied. Whether any recur.
 
-    Parameters
-    ----------
-    codes, count : (R, d) and (R,) the distinct rows and their frequencies.
-    share : of pairs of independent rows that are equal.
+    `codes`, `count`: (R, d) and (R,) the distinct rows and their frequencies. `share`: of pairs of
+    independent rows that are equal.
     """
     neighbours = _neighbours(codes, count)
     n_compared = len(neighbours)
@@ -334,15 +328,12 @@ class _Counts:
 
     They are compared with a Poisson distribution truncated to values above 0, by χ² and the
     approximation of Wilson and Hilferty (1931).
-
-    Attributes
-    ----------
-    rows, mean : number of distinct rows, and their mean frequency.
-    even, uneven : whether frequencies vary less, or more, than by chance.
     """
 
+    # rows, mean: number of distinct rows, and their mean frequency
     rows: Int64
     mean: Float64
+    # even, uneven: whether frequencies vary less, or more, than by chance
     even: npt.NDArray[np.bool_]
     uneven: npt.NDArray[np.bool_]
 
@@ -373,11 +364,7 @@ def even(y: Int64, count: Float64, n_classes: int) -> npt.NDArray[np.bool_]:
     rows are duplicates. If another class has hardly a repeated row, frequencies as even as by
     chance suffice in a class of repeated rows, which was oversampled.
 
-    Parameters
-    ----------
-    y : (n,) the class of each distinct row.
-    count : (n,) its frequency or weight.
-    n_classes : C.
+    `y`: (n,) the class of each distinct row. `count`: (n,) its frequency or weight. `n_classes`: C.
     """
     tests = _Counts.of(y, count, n_classes)
     is_testable = tests.rows >= DESIGNED

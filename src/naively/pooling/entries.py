@@ -19,21 +19,13 @@ from naively.statistics.sample import KEYS, SampleStatistics, sampled
 
 @dataclass(frozen=True)
 class OutOfFoldPredictions:
-    """Predictions of training rows by evidence and weights of the other folds.
+    """Predictions of training rows by evidence and weights of the other folds."""
 
-    Attributes
-    ----------
-    log_loss : in nats per row.
-    confidence : (n,) P(c | x) of the most probable class.
-    correct : (n,) whether that is the row's class.
-    weight : (n,) how many rows each stands for.
-    losses : (n,) -log P(c | x) of the row's class; None if read from a file.
-    """
-
-    log_loss: float
-    confidence: npt.NDArray[np.floating]
-    correct: npt.NDArray[np.bool_]
-    weight: npt.NDArray[np.floating]
+    log_loss: float  # in nats per row
+    confidence: npt.NDArray[np.floating]  # (n,) P(c | x) of the most probable class
+    correct: npt.NDArray[np.bool_]  # (n,) whether that is the row's class
+    weight: npt.NDArray[np.floating]  # (n,) how many rows each stands for
+    # (n,) -log P(c | x) of the row's class; None if read from a file
     losses: npt.NDArray[np.floating] | None = None
 
     @property
@@ -81,36 +73,26 @@ class Entries:
 
     An entry is a distinct row with one class in one fold. With repeats, each entry occurs once in
     each of several assignments to folds.
-
-    Attributes
-    ----------
-    codes : (R, d) int32, the distinct rows, as indices into the values of each column.
-    levels : list of d sorted arrays of numbers or text, the distinct values of each column.
-    row : (n,) the row of each entry.
-    y : (n,) its class.
-    weight : (n,) how many rows it stands for; over all repeats they add up to the rows.
-    part : (n,) its fold.
-    n_classes : int
-    columns : (d,) positions in the table of these columns, which are those that vary.
-    classes : (C,) positions in the table of these classes.
-    shift : (C,) log of the share of each class among all training rows, relative to its share among
-        the entries. It is 0 unless duplicates were removed, there are class weights (both change
-        the class prior alone), or the rows are a sample.
-    categorical : columns declared categorical: their values are not read as dates.
-    n_repeats : assignments to folds. Entries of one assignment are together, in the same order.
     """
 
+    # (R, d) int32, the distinct rows, as indices into the values of each column
     codes: npt.NDArray[np.int32]
+    # list of d sorted arrays of numbers or text, the distinct values of each column
     levels: list[Levels]
-    row: Int64
-    y: Int64
-    weight: Float64
-    part: Int64
+    row: Int64  # (n,) the row of each entry
+    y: Int64  # (n,) its class
+    weight: Float64  # (n,) how many rows it stands for; over all repeats they add up to the rows
+    part: Int64  # (n,) its fold
     n_classes: int
-    columns: Int64
-    classes: Int64
+    columns: Int64  # (d,) positions in the table of these columns, which are those that vary
+    classes: Int64  # (C,) positions in the table of these classes
+    # (C,) log of the share of each class among all training rows, relative to its share among the
+    # entries. It is 0 unless duplicates were removed, there are class weights (both change the
+    # class prior alone), or the rows are a sample
     shift: Float64
+    # columns declared categorical: their values are not read as dates
     categorical: frozenset[int] = frozenset()
+    # assignments to folds. Entries of one assignment are together, in the same order
     n_repeats: int = 1
 
     @classmethod
@@ -124,12 +106,9 @@ class Entries:
         class, and equal rows are spread over the folds. Duplicates are removed; they count in the
         class prior alone.
 
-        Parameters
-        ----------
-        statistics : the rows, canonical.
-        class_weight : (C,) of all training rows; None for those of the sample.
-        text : columns that are text even if their values are short.
-        categorical : columns declared categorical.
+        `statistics`: the rows, canonical. `class_weight`: (C,) of all training rows; None for those
+        of the sample. `text`: columns that are text even if their values are short. `categorical`:
+        columns declared categorical.
         """
         rows = Canonical.of(statistics, text, categorical)
         count = rows.count
@@ -265,23 +244,17 @@ def _folds_of_a_row(turns: Float64) -> Int64:
 
 @dataclass(frozen=True)
 class Training:
-    """Training rows by class, with weights and without folds.
+    """Training rows by class, with weights and without folds."""
 
-    Attributes
-    ----------
-    codes : (R, d) int32, the distinct rows, as indices into the values of each column.
-    levels : list of d sorted arrays of numbers or text, the distinct values of each column.
-    row, y, weight : (n,) the row, the class and the weight of each entry.
-    keys : (R,) hashes of the rows, in [0, 1).
-    n_classes : int
-    """
-
+    # (R, d) int32, the distinct rows, as indices into the values of each column
     codes: npt.NDArray[np.int32]
+    # list of d sorted arrays of numbers or text, the distinct values of each column
     levels: list[Levels]
+    # row, y, weight: (n,) the row, the class and the weight of each entry
     row: Int64
     y: Int64
     weight: Float64
-    keys: Float64
+    keys: Float64  # (R,) hashes of the rows, in [0, 1)
     n_classes: int
 
     @classmethod

@@ -43,23 +43,18 @@ class FixedPlan:
     The evidence of single columns is estimated from counts. That of interactions is part of the
     structure: it compares counts with the model's expectations of the same rows, which no counts
     hold.
-
-    Attributes
-    ----------
-    arrays : as `naively.pooling.structure.arrays_of` returns them, without those with an entry for
-        each row; ``moves`` (K,), the importance of each block; and ``shown.numbers`` and so on, the
-        values that label bins for display.
-    labels : of the classes, sorted.
-    plan, shown, importance : the same, read and checked.
-    digest : a hash of all that.
     """
 
+    # as `naively.pooling.structure.arrays_of` returns them, without those with an entry for each
+    # row; ``moves`` (K,), the importance of each block; and ``shown.numbers`` and so on, the values
+    # that label bins for display
     arrays: Arrays
-    labels: tuple[Any, ...]
+    labels: tuple[Any, ...]  # of the classes, sorted
+    # plan, shown, importance: the same, read and checked
     plan: Plan = field(init=False)
     shown: list[Levels] = field(init=False)
     importance: Float64 = field(init=False)
-    digest: str = field(init=False)
+    digest: str = field(init=False)  # a hash of all that
 
     def __post_init__(self) -> None:
         arrays, labels = self.arrays, self.labels
@@ -139,10 +134,7 @@ class FixedPlan:
     def estimated(self, counts: list[Float64], weight: Float64) -> Plan:
         """The structure with evidence estimated from counts.
 
-        Parameters
-        ----------
-        counts : (cells, C) of each counted block.
-        weight : (C,) of all rows.
+        `counts`: (cells, C) of each counted block. `weight`: (C,) of all rows.
         """
         prior = (weight + 0.5) / (weight + 0.5).sum()
         block_counts = iter(counts)
@@ -179,12 +171,7 @@ def _shown(column: Column, levels: Levels) -> Levels:
 
 
 class PlanStatistics(Statistics):
-    """Tables ``count`` (C, cells of all blocks) and ``missing`` (C, d): weights of rows.
-
-    Attributes
-    ----------
-    plan : FixedPlan
-    """
+    """Tables ``count`` (C, cells of all blocks) and ``missing`` (C, d): weights of rows."""
 
     plan: FixedPlan
     sized_by = "missing"
@@ -227,12 +214,7 @@ class PlanStatistics(Statistics):
 
 @dataclass(frozen=True)
 class PlanCounts(Summary[PlanStatistics]):
-    """Count the rows in each cell of each block of a fixed structure.
-
-    Parameters
-    ----------
-    plan : FixedPlan
-    """
+    """Count the rows in each cell of each block of a fixed structure."""
 
     plan: FixedPlan
 
@@ -266,9 +248,7 @@ class PlanCounts(Summary[PlanStatistics]):
     def of_rows(self, rows: Statistics) -> PlanStatistics | None:
         """Count stored rows; None if `rows` are other statistics.
 
-        Raises
-        ------
-        ValueError : if only a sample of the training rows is stored.
+        Raises ValueError if only a sample of the training rows is stored.
         """
         if not isinstance(rows, SampleStatistics):
             return None

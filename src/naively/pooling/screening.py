@@ -55,16 +55,11 @@ TRIED = 16
 
 @dataclass(frozen=True)
 class Expected:
-    """Out-of-fold class probabilities of the model for each entry.
+    """Out-of-fold class probabilities of the model for each entry."""
 
-    Attributes
-    ----------
-    proba : (n, C), without the entry's fold.
-    others : (n, folds, C) float32, the expected weight of each class without another fold, too; 0
-        for the entry's fold. Empty if entries are many.
-    """
-
-    proba: Float64
+    proba: Float64  # (n, C), without the entry's fold
+    # (n, folds, C) float32, the expected weight of each class without another fold, too; 0 for the
+    # entry's fold. Empty if entries are many
     others: npt.NDArray[np.float32]
 
     def weighed(self, weight: Float64, rows: Index = slice(None)) -> tuple[Float64, Float64]:
@@ -89,28 +84,17 @@ class Expected:
 
 @dataclass(frozen=True)
 class Screening:
-    """The columns and entries for which interactions are evaluated.
-
-    Attributes
-    ----------
-    entries : Entries
-    coded : the bins of the entries, for each way to cut.
-    bins_with_values : the number of bins with a value in each column, for each way to cut.
-    varied : the columns that vary.
-    prior : (C,) the class prior.
-    interactions : as in `Pooled`.
-    workers : Workers
-    half : whether half of the folds choose interactions, and the other half evaluates them.
-    """
+    """The columns and entries for which interactions are evaluated."""
 
     entries: Entries
-    coded: Sequence[Coded]
+    coded: Sequence[Coded]  # the bins of the entries, for each way to cut
+    # the number of bins with a value in each column, for each way to cut
     bins_with_values: Sequence[Sequence[int]]
-    varied: Sequence[int]
-    prior: Float64
-    interactions: Interactions
+    varied: Sequence[int]  # the columns that vary
+    prior: Float64  # (C,) the class prior
+    interactions: Interactions  # as in `Pooled`
     workers: Workers
-    half: bool
+    half: bool  # whether half of the folds choose interactions, and the other half evaluates them
 
     @property
     def widest(self) -> int:
@@ -135,14 +119,10 @@ class Screening:
         Triples may have evidence where pairs have none, and fours where triples have none. Blocks
         of a round without gains are not evaluated again.
 
-        Parameters
-        ----------
-        number : the round to start with.
-        expected : Expected, of each entry.
-        model_blocks : the columns of the blocks in the model.
-        tried : blocks that were added before.
-        least : nats per row that the blocks of a round must gain together. The true gain is hardly
-            more than the sum of their gains.
+        `number`: the round to start with. `expected`: Expected, of each entry. `model_blocks`: the
+        columns of the blocks in the model. `tried`: blocks that were added before. `least`: nats
+        per row that the blocks of a round must gain together. The true gain is hardly more than the
+        sum of their gains.
         """
         screened_entries = None
         for round_number in range(number, max(number + 1, self.last)):
@@ -298,26 +278,19 @@ def screened(part: Int64) -> npt.NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class _Entries:
-    """A sample of entries, sorted by fold, with the expectations of the model.
+    """A sample of entries, sorted by fold, with the expectations of the model."""
 
-    Attributes
-    ----------
-    rows, part, y, weight : (n,)
-    place : (n,) the number of the distinct row, in the order of the hashes of rows.
-    expected : (n, C) the expected weight of each class.
-    others : (n, folds, C) the same from models without another fold, too; or empty.
-    variance : (n,) the variance of the expectation.
-    rough, gains : caches of the gains of blocks on these entries.
-    """
-
+    # rows, part, y, weight: (n,)
     rows: npt.NDArray[np.intp]
     part: Int64
     y: Int64
-    place: Int64
+    place: Int64  # (n,) the number of the distinct row, in the order of the hashes of rows
     weight: Float64
-    expected: Float64
+    expected: Float64  # (n, C) the expected weight of each class
+    # (n, folds, C) the same from models without another fold, too; or empty
     others: npt.NDArray[np.float32]
-    variance: Float64
+    variance: Float64  # (n,) the variance of the expectation
+    # rough, gains: caches of the gains of blocks on these entries
     rough: dict[Candidate, Any] = field(default_factory=dict)
     gains: dict[Candidate, Any] = field(default_factory=dict)
 

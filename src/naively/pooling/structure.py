@@ -46,17 +46,11 @@ PRESENT = 0.5
 class Incomplete:
     """How rows with unfamiliar missing cells are scored.
 
-    Parameters
-    ----------
-    estimate : computes `weights` and `factors` when they are first needed: many models of
-        cross-validation meet no such row.
-
-    Attributes
-    ----------
-    familiar : (d,) whether a missing value of a column is familiar, and so evidence.
-    most : missing cells of a familiar row, at most.
-    together : (P, 2) pairs of columns: wherever the first is missing, so is the second.
-    columns : the columns of all blocks.
+    `estimate`: computes `weights` and `factors` when they are first needed: many models of
+    cross-validation meet no such row. `familiar`: (d,) whether a missing value of a column is
+    familiar, and so evidence. `most`: missing cells of a familiar row, at most. `together`: (P, 2)
+    pairs of columns: wherever the first is missing, so is the second. `columns`: the columns of all
+    blocks.
     """
 
     def __init__(
@@ -156,33 +150,21 @@ BINS = 1 << 16
 
 @dataclass(frozen=True)
 class Plan:
-    """The structure of a model: bins, blocks of evidence and their weights.
+    """The structure of a model: bins, blocks of evidence and their weights."""
 
-    Attributes
-    ----------
-    columns : the bins of each column.
-    blocks : the evidence of columns and interactions.
-    weights : (K,); 0 of blocks that only incomplete rows use.
-    bias : (C,), in nats.
-    out_of_fold : out-of-fold predictions of the training rows.
-    incomplete : how rows with unfamiliar missing cells are scored; None without evidence.
-    """
-
-    columns: list[Column]
-    blocks: list[Block]
-    weights: Float64
-    bias: Float64
-    out_of_fold: OutOfFoldPredictions
+    columns: list[Column]  # the bins of each column
+    blocks: list[Block]  # the evidence of columns and interactions
+    weights: Float64  # (K,); 0 of blocks that only incomplete rows use
+    bias: Float64  # (C,), in nats
+    out_of_fold: OutOfFoldPredictions  # out-of-fold predictions of the training rows
+    # how rows with unfamiliar missing cells are scored; None without evidence
     incomplete: Incomplete | None = None
 
     def among(self, columns: list[Column], places: Sequence[int], classes: Int64) -> Plan:
         """The same with the columns and classes of a table.
 
-        Parameters
-        ----------
-        columns : all columns of the table.
-        places : the position in the table of each column of the structure.
-        classes : (C,) the position in the table of each class of the structure.
+        `columns`: all columns of the table. `places`: the position in the table of each column of
+        the structure. `classes`: (C,) the position in the table of each class of the structure.
         """
         table_columns, class_order = np.array(places), np.argsort(classes)
         blocks = []
@@ -284,10 +266,7 @@ class Plan:
     def formula(self, names: Sequence[str], mixing: PriorMixing | None) -> Formula:
         """The weighted evidence as a formula.
 
-        Parameters
-        ----------
-        names : of all columns.
-        mixing : the prior mixing of text evidence; None without.
+        `names`: of all columns. `mixing`: the prior mixing of text evidence; None without.
         """
         weights = self.weights.tolist()
         incomplete = self.incomplete
@@ -392,9 +371,7 @@ def arrays_of(plan: Plan) -> Arrays:
 def plan_of(arrays: Arrays, n_columns: int, n_classes: int) -> Plan:
     """Read a structure from the arrays of `arrays_of`.
 
-    Raises
-    ------
-    ValueError : if the arrays are not a structure of this number of columns and classes.
+    Raises ValueError if the arrays are not a structure of this number of columns and classes.
     """
     columns = list(_columns(arrays, n_columns))
     blocks = _blocks(arrays, columns, n_classes)

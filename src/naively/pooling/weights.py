@@ -57,18 +57,11 @@ Float32 = npt.NDArray[np.float32]
 
 
 class EntryPredictions(NamedTuple):
-    """Predictions of entries, (n,) each.
+    """Predictions of entries, (n,) each."""
 
-    Attributes
-    ----------
-    losses : -log P(c | x) of the entry's class.
-    confidence : P(c | x) of the most probable class.
-    correct : whether that is the entry's class.
-    """
-
-    losses: Float32
-    confidence: Float32
-    correct: npt.NDArray[np.bool_]
+    losses: Float32  # -log P(c | x) of the entry's class
+    confidence: Float32  # P(c | x) of the most probable class
+    correct: npt.NDArray[np.bool_]  # whether that is the entry's class
 
 
 @dataclass(frozen=True)
@@ -76,16 +69,11 @@ class Piece:
     """Entries with their evidence, as a task of a worker.
 
     All scores are relative to the first class, so that two classes need one number.
-
-    Attributes
-    ----------
-    evidence : (K, C - 1, n) float32, in nats.
-    base : (C - 1, n) float32, log π_c.
-    y, weight : (n,) class and weight of each entry.
     """
 
-    evidence: Float32
-    base: Float32
+    evidence: Float32  # (K, C - 1, n) float32, in nats
+    base: Float32  # (C - 1, n) float32, log π_c
+    # y, weight: (n,) class and weight of each entry
     y: Int64
     weight: Float32
 
@@ -144,11 +132,9 @@ class Piece:
         weights without it are x + H⁻¹ g / (1 - h). The leverage h = gᵀ H⁻¹ g / (1 / p - 1) is
         exact for two classes; p is the probability of the entry's class.
 
-        Parameters
-        ----------
-        x : (K + C,) or (K,) weights of all entries.
-        inverse : the inverse of the second derivatives of the loss with the ridge at x.
-        copies : entries that a row has; all of them are left out.
+        `x`: (K + C,) or (K,) weights of all entries. `inverse`: the inverse of the second
+        derivatives of the loss with the ridge at x. `copies`: entries that a row has; all of them
+        are left out.
         """
         scores, n_blocks = self.scores(x), len(self.evidence)
         residuals, _ = self.expected(scores)
@@ -275,23 +261,15 @@ def _product(a: Float32, b: Float32) -> Float32:
 
 @dataclass(frozen=True)
 class Weights:
-    """The estimated weights of blocks.
+    """The estimated weights of blocks."""
 
-    Attributes
-    ----------
-    of_blocks : (K,)
-    bias : (C,), in nats.
-    ridge : the chosen strength of the ridge.
-    out_of_fold : predictions of each entry by weights without it, in the class shares of the
-        entries. All choices depend on these, so that class shares change no structure.
-    shifted : the same in the class shares of all training rows.
-    """
-
-    of_blocks: Float64
-    bias: Float64
-    ridge: float
+    of_blocks: Float64  # (K,)
+    bias: Float64  # (C,), in nats
+    ridge: float  # the chosen strength of the ridge
+    # predictions of each entry by weights without it, in the class shares of the entries. All
+    # choices depend on these, so that class shares change no structure
     out_of_fold: OutOfFoldPredictions
-    shifted: OutOfFoldPredictions
+    shifted: OutOfFoldPredictions  # the same in the class shares of all training rows
 
     @property
     def log_loss(self) -> float:
@@ -301,15 +279,10 @@ class Weights:
 
 @dataclass(frozen=True)
 class _Place:
-    """The loss and its gradient at some weights.
+    """The loss and its gradient at some weights."""
 
-    Attributes
-    ----------
-    x : (K + C,) or (K,)
-    loss, slope : the loss and its gradient, (K + C,) or (K,), without the ridge.
-    """
-
-    x: Float64
+    x: Float64  # (K + C,) or (K,)
+    # loss, slope: the loss and its gradient, (K + C,) or (K,), without the ridge
     loss: float
     slope: Float64
 
@@ -322,16 +295,11 @@ class _Place:
 class Pool:
     """Estimate the weights of evidence.
 
-    Parameters
-    ----------
-    pieces : of the entries.
-    added : (K,) bool, the blocks whose weights are shrunk towards 0.
-    workers : Workers
-    prior_share : share of π that is mixed into out-of-fold predictions.
-    shift : (C,) by how much log π is higher where the model is used; None if it is the same.
-    biased : whether classes have biases.
-    free : (K,) bool, the blocks whose weights are not shrunk, except by `LEAST`.
-    copies : entries that a row has; all of them are left out together.
+    `pieces`: of the entries. `added`: (K,) bool, the blocks whose weights are shrunk towards 0.
+    `prior_share`: share of π that is mixed into out-of-fold predictions. `shift`: (C,) by how much
+    log π is higher where the model is used; None if it is the same. `biased`: whether classes have
+    biases. `free`: (K,) bool, the blocks whose weights are not shrunk, except by `LEAST`. `copies`:
+    entries that a row has; all of them are left out together.
     """
 
     def __init__(
@@ -357,11 +325,9 @@ class Pool:
     ) -> Weights:
         """The weights with the ridge that has the least out-of-fold log-loss.
 
-        Parameters
-        ----------
-        ridge : of the first blocks, if known; then the ridge of the added blocks is chosen.
-        start : (K + C,) where to begin.
-        ridges : of the first blocks; one is chosen. By the strongest, they share one weight.
+        `ridge`: of the first blocks, if known; then the ridge of the added blocks is chosen.
+        `start`: (K + C,) where to begin. `ridges`: of the first blocks; one is chosen. By the
+        strongest, they share one weight.
         """
         best_weights, best_scores, best_ridge, least_loss = None, None, 0.0, np.inf
         # start from 0, where no prediction is confident, so that all rows have a gradient
@@ -440,11 +406,8 @@ class Pool:
     def losses(self, ridge: float, start: Weights, factors: Sequence[float]) -> Float64:
         """Out-of-fold losses of the entries, (F, n).
 
-        Parameters
-        ----------
-        ridge : the chosen ridge.
-        start : the estimated weights.
-        factors : (F,) by which the weights are multiplied.
+        `ridge`: the chosen ridge. `start`: the estimated weights. `factors`: (F,) by which the
+        weights are multiplied.
         """
         losses = [
             np.array([piece.expected(np.float32(factor) * scores)[1] for factor in factors])

@@ -27,18 +27,13 @@ T = TypeVar("T")
 
 
 class DocumentRows(NamedTuple):
-    """Rows of a sparse matrix in the format of `scipy.sparse.csr_matrix`, without its checks.
+    """Rows of a sparse matrix in the format of `scipy.sparse.csr_matrix`, without its checks."""
 
-    Attributes
-    ----------
-    data, indices, indptr : values, columns, and the start of each row and end of the last.
-    shape : (n, V)
-    """
-
+    # data, indices, indptr: values, columns, and the start of each row and end of the last
     data: Float64
     indices: Ids
     indptr: Int64
-    shape: tuple[int, int]
+    shape: tuple[int, int]  # (n, V)
 
 
 class Indexer:
@@ -47,11 +42,8 @@ class Indexer:
     Results are valid until the next call: their memory is reused, since returning it to the system
     takes longer than counting.
 
-    Parameters
-    ----------
-    analysis : how a document becomes terms.
-    buckets : number of buckets to hash terms into; 0 to number them by a vocabulary.
-    vocabulary : fixed vocabulary; None to add new terms to a new one.
+    `analysis`: how a document becomes terms. `buckets`: number of buckets to hash terms into; 0 to
+    number them by a vocabulary. `vocabulary`: fixed vocabulary; None to add new terms to a new one.
     """
 
     def __init__(
@@ -93,15 +85,10 @@ class Indexer:
 
 @dataclass(frozen=True)
 class Members:
-    """The classes of documents: one each, or any number.
+    """The classes of documents: one each, or any number."""
 
-    Attributes
-    ----------
-    codes : classes, document by document.
-    starts : (n + 1,) start of each document in `codes`, and end of the last; None if each has one.
-    """
-
-    codes: Int64
+    codes: Int64  # classes, document by document
+    # (n + 1,) start of each document in `codes`, and end of the last; None if each has one
     starts: Int64 | None = None
 
     def in_turn(self, first: int, last: int) -> Iterator[Int64]:
@@ -119,18 +106,11 @@ class Members:
 
 @dataclass
 class Counts:
-    """Counts of each term in the documents of each class.
+    """Counts of each term in the documents of each class."""
 
-    Attributes
-    ----------
-    vocabulary : the terms, or None if they are hashed.
-    total : (C, V) int64, occurrences, or documents if terms count once per document.
-    documents : (C, V) int64, number of documents; None unless requested.
-    """
-
-    vocabulary: Vocabulary | None
-    total: Int64
-    documents: Int64 | None
+    vocabulary: Vocabulary | None  # the terms, or None if they are hashed
+    total: Int64  # (C, V) int64, occurrences, or documents if terms count once per document
+    documents: Int64 | None  # (C, V) int64, number of documents; None unless requested
 
 
 class Counter:
@@ -207,12 +187,8 @@ def count(
 ) -> Counts:  # fmt: skip
     """Count each term in the documents of each class.
 
-    Parameters
-    ----------
-    classes : classes of each document.
-    buckets : number of buckets to hash terms into, or 0.
-    once : whether a term counts once per document.
-    by_document : whether to count documents too.
+    `classes`: classes of each document. `buckets`: number of buckets to hash terms into, or 0.
+    `once`: whether a term counts once per document. `by_document`: whether to count documents too.
     """
     low, high = analysis.ngram_range
     size = int(documents.offsets[-1] - documents.offsets[0])

@@ -28,16 +28,11 @@ class Documents:
     """A column of documents in UTF-8.
 
     Invalid UTF-8 counts as U+FFFD, as many as with Python's ``errors="replace"``.
-
-    Attributes
-    ----------
-    data : uint8 array with the bytes of all documents.
-    offsets : (n + 1,) int64; document i is data[offsets[i] : offsets[i + 1]].
-    valid : (n,) whether each is present, or None if all are; a missing one has no bytes.
     """
 
-    data: Bytes
-    offsets: Int64
+    data: Bytes  # uint8 array with the bytes of all documents
+    offsets: Int64  # (n + 1,) int64; document i is data[offsets[i] : offsets[i + 1]]
+    # (n,) whether each is present, or None if all are; a missing one has no bytes
     valid: npt.NDArray[np.bool_] | None = None
 
     @classmethod

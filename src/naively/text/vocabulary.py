@@ -23,25 +23,16 @@ MANY = 4  # n-gram lengths, above which the longest group is looked up
 
 @dataclass(frozen=True)
 class Units:
-    """Words or characters of documents, of which n-grams are built.
+    """Words or characters of documents, of which n-grams are built."""
 
-    Attributes
-    ----------
-    text : the bytes of all units, with spare room at the end.
-    begins, ends : unit k is text[begins[k] : ends[k]].
-    groups : the end of each group of units; n-grams do not cross groups.
-    documents : the document of each group.
-    count : number of documents.
-    short : whether a group of fewer than n units counts as one n-gram.
-    """
-
-    text: Bytes
+    text: Bytes  # the bytes of all units, with spare room at the end
+    # begins, ends: unit k is text[begins[k] : ends[k]]
     begins: npt.NDArray[np.integer]
     ends: npt.NDArray[np.integer]
-    groups: Int64
-    documents: Int64
-    count: int
-    short: bool = False
+    groups: Int64  # the end of each group of units; n-grams do not cross groups
+    documents: Int64  # the document of each group
+    count: int  # number of documents
+    short: bool = False  # whether a group of fewer than n units counts as one n-gram
 
     def grams(self, low: int, high: int) -> int:
         """Return an upper bound of the number of n-grams."""
@@ -53,10 +44,8 @@ class Units:
 class Vocabulary:
     """Terms as UTF-8 bytes in a hash table, numbered in order of first occurrence.
 
-    Attributes
-    ----------
-    slots, arena, starts, sizes : the hash table of `native/vocabulary.cpp`; term k is
-        arena[starts[k] : starts[k + 1]].
+    `slots`, `arena`, `starts`, `sizes`: the hash table of `native/vocabulary.cpp`; term k is
+    arena[starts[k] : starts[k + 1]].
     """
 
     def __init__(self, terms: int = 0, size: int = 0) -> None:

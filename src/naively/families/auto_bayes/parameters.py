@@ -39,27 +39,17 @@ LOOKED_AT, CELLS = 4096, 1 << 24
 
 @dataclass(frozen=True)
 class _Missing:
-    """Rows whose missing cells are unfamiliar: see `naively.pooling.structure.Incomplete`.
+    """Rows whose missing cells are unfamiliar: see `naively.pooling.structure.Incomplete`."""
 
-    Attributes
-    ----------
-    rows : (n,) their row numbers.
-    cells : (n, d) which cells are missing.
-    factors : (n,) by which their evidence is multiplied.
-    """
-
-    rows: Int64
-    cells: Bools
-    factors: Float64
+    rows: Int64  # (n,) their row numbers
+    cells: Bools  # (n, d) which cells are missing
+    factors: Float64  # (n,) by which their evidence is multiplied
 
 
 class PooledParameters(Parameters):
     """A fitted structure: blocks of evidence, weights and biases.
 
-    Attributes
-    ----------
-    plan : Plan
-    bias : (C,) of every row, beside log π_c, in nats.
+    `bias`: (C,) of every row, beside log π_c, in nats.
     """
 
     bias: Float64
@@ -447,12 +437,7 @@ class PooledParameters(Parameters):
 
 
 class PlannedParameters(PooledParameters):
-    """The evidence of a fixed structure, estimated from counts.
-
-    Attributes
-    ----------
-    fixed_plan : FixedPlan
-    """
+    """The evidence of a fixed structure, estimated from counts."""
 
     def __init__(
         self, fixed_plan: FixedPlan, statistics: PlanStatistics, class_weight: ExactArray

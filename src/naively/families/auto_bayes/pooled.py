@@ -106,13 +106,8 @@ def _gaining(blocks: list[OutOfFold], gains: Float64) -> tuple[list[OutOfFold], 
     A fold has the evidence of those that gain in the others. So weights and cross-validation do not
     take noise for information.
 
-    Parameters
-    ----------
-    gains : (K, repeats, folds) in nats; infinite for blocks that are always used.
-
-    Returns
-    -------
-    the blocks, and those of them that do not gain in all folds together.
+    `gains`: (K, repeats, folds) in nats; infinite for blocks that are always used. Return the
+    blocks, and those of them that do not gain in all folds together.
     """
     always: npt.NDArray[np.bool_] = np.isinf(gains[:, 0, 0])
     gains = np.where(always[:, np.newaxis, np.newaxis], 0.0, gains)

@@ -53,14 +53,9 @@ def explained_texts(plan: Plan, X: Encoded, i: int) -> dict[int, ExplainedTerms]
 
 @dataclass(frozen=True)
 class WeightedTerms:
-    """The terms of a text column, words and character n-grams, and their evidence.
+    """The terms of a text column, words and character n-grams, and their evidence."""
 
-    Attributes
-    ----------
-    parts : (words of an event, their weight).
-    """
-
-    parts: list[tuple[Words, float]]
+    parts: list[tuple[Words, float]]  # (words of an event, their weight)
     hashed, weighted = False, True
     chance = "word"
 

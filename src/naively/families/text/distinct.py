@@ -43,16 +43,10 @@ documents weigh more on average, as these are sample weights, not duplicates."""
 
 @dataclass(frozen=True)
 class Ending:
-    """The last steps of scoring documents, after the evidence of their terms is added up.
+    """The last steps of scoring documents, after the evidence of their terms is added up."""
 
-    Attributes
-    ----------
-    mixing : how far probabilities are mixed with the prior.
-    repeated : documents that recur, whose scores come from their own counts.
-    """
-
-    mixing: PriorMixing
-    repeated: Repeated
+    mixing: PriorMixing  # how far probabilities are mixed with the prior
+    repeated: Repeated  # documents that recur, whose scores come from their own counts
 
 
 def learned_from(stored: DocumentSample) -> tuple[DocumentSample, Int64]:
@@ -62,27 +56,17 @@ def learned_from(stored: DocumentSample) -> tuple[DocumentSample, Int64]:
 
 @dataclass(frozen=True)
 class DistinctTexts:
-    """Documents that differ in their terms, in an order that depends on the terms alone.
+    """Documents that differ in their terms, in an order that depends on the terms alone."""
 
-    Attributes
-    ----------
-    texts : (n,) documents.
-    places : (n,) their places in the sample.
-    counts : (n, C) the weight of each in each class.
-    whole : (n,) its weight in all classes.
-    stands : (n,) the inverse of its probability to be sampled: 1 if these are all documents.
-    recur : (n,) whether the document recurs.
-    complete : whether these are all documents, so that weights are learned from all.
-    exact : whether the counts of all terms are known, so that duplicates can be subtracted.
-    """
-
-    texts: Documents
-    places: Int64
-    counts: Float64
-    whole: Float64
+    texts: Documents  # (n,) documents
+    places: Int64  # (n,) their places in the sample
+    counts: Float64  # (n, C) the weight of each in each class
+    whole: Float64  # (n,) its weight in all classes
+    # (n,) the inverse of its probability to be sampled: 1 if these are all documents
     stands: Float64
-    recur: npt.NDArray[np.bool_]
-    complete: bool
+    recur: npt.NDArray[np.bool_]  # (n,) whether the document recurs
+    complete: bool  # whether these are all documents, so that weights are learned from all
+    # whether the counts of all terms are known, so that duplicates can be subtracted
     exact: bool = True
 
     @classmethod
@@ -249,23 +233,16 @@ def counts_of(
 
 
 class Learned(NamedTuple):
-    """Documents that weights are learned from.
+    """Documents that weights are learned from."""
 
-    Attributes
-    ----------
-    places : (n,) the places of the documents in the sample.
-    y, weight, equal : as in `Counted`, of these classes.
-    classes : (C',) the classes with such documents.
-    documents : the number of all distinct documents.
-    beside : the evaluation of recurring documents and duplicates; None if there are none.
-    """
-
-    places: Int64
+    places: Int64  # (n,) the places of the documents in the sample
+    # y, weight, equal: as in `Counted`, of these classes
     y: Int64
     weight: Float64
     equal: Float64
-    classes: Int64
-    documents: float
+    classes: Int64  # (C',) the classes with such documents
+    documents: float  # the number of all distinct documents
+    # the evaluation of recurring documents and duplicates; None if there are none
     beside: RecurringPredictions | None
 
     @classmethod

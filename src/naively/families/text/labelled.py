@@ -40,12 +40,9 @@ class LabelTerms(LinearParameters):
     θ is the share of the term in the documents with the label, θ' that in all others, both
     smoothed, as in a multinomial of two classes.
 
-    Parameters
-    ----------
-    total : ExactArray (1 + L, V), the count of each term in all documents, and in the documents
-        with each label.
-    alpha : virtual counts of each term, above 0.
-    weighing : the weights of terms; None for 1.
+    `total`: ExactArray (1 + L, V), the count of each term in all documents, and in the documents
+    with each label. `alpha`: virtual counts of each term, above 0. `weighing`: the weights of
+    terms; None for 1.
     """
 
     has_zero = False
@@ -89,21 +86,14 @@ def _apart(sums: ExactArray) -> tuple[Float64, Float64]:
 
 @dataclass(frozen=True)
 class Weighing:
-    """The weights of terms, and the last steps of scoring.
+    """The weights of terms, and the last steps of scoring."""
 
-    Attributes
-    ----------
-    scale : the weights of terms, with a bias a label.
-    group, n_groups : of each term: words, pairs of words and so on.
-    mixing : how far probabilities are mixed with the prior.
-    repeated : documents that recur.
-    """
-
-    scale: Scale
+    scale: Scale  # the weights of terms, with a bias a label
+    # group, n_groups: of each term: words, pairs of words and so on
     group: Int64
     n_groups: int
-    mixing: LabelPriorMixing
-    repeated: RepeatedLabels
+    mixing: LabelPriorMixing  # how far probabilities are mixed with the prior
+    repeated: RepeatedLabels  # documents that recur
 
     def of_terms(
         self, having: Float64, total: Float64, of_label: Float64, whole: float, columns: Any
@@ -130,17 +120,11 @@ class LabelledParameters(TextParameters):
 
     Scores are log-odds without the prior: (L, n).
 
-    Attributes
-    ----------
-    scale : the weights of terms, with a bias a label; None if all weights are 1.
-    bias : (L,), added to every document besides the log-odds of the prior, in nats.
-
-    Parameters
-    ----------
-    terms : their vocabulary, sorted, and their counts, (1 + L, V).
-    alpha : virtual counts of each, above 0.
-    apart : makes the parameters of two classes, documents without and with a label, from the
-        terms and the index of the label.
+    `scale`: the weights of terms, with a bias a label; None if all weights are 1. `bias`: (L,),
+    added to every document besides the log-odds of the prior, in nats. `terms`: their vocabulary,
+    sorted, and their counts, (1 + L, V). `alpha`: virtual counts of each, above 0. `apart`: makes
+    the parameters of two classes, documents without and with a label, from the terms and the index
+    of the label.
     """
 
     not_linear = "each label has log-odds of its own"

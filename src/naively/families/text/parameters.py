@@ -31,51 +31,30 @@ HASHED = "with n_features terms are hashed, and their names are not stored"
 
 
 class Estimated(NamedTuple):
-    """Terms in some order, with their parameters.
+    """Terms in some order, with their parameters."""
 
-    Attributes
-    ----------
-    inner : parameters of the counts.
-    vocabulary : the terms; None if they are hashed.
-    total : (C, V) ExactArray, the counts.
-    alpha : virtual counts of each term.
-    """
-
-    inner: LinearParameters
-    vocabulary: Vocabulary | None
-    total: ExactArray
-    alpha: Alpha
+    inner: LinearParameters  # parameters of the counts
+    vocabulary: Vocabulary | None  # the terms; None if they are hashed
+    total: ExactArray  # (C, V) the counts
+    alpha: Alpha  # virtual counts of each term
 
 
 class SelectedTerms(NamedTuple):
-    """The terms that remain after selection by frequency.
+    """The terms that remain after selection by frequency."""
 
-    Attributes
-    ----------
-    vocabulary : the terms; None if they are hashed.
-    total : (C, V) ExactArray, the counts.
-    """
-
-    vocabulary: Vocabulary | None
-    total: ExactArray
+    vocabulary: Vocabulary | None  # the terms; None if they are hashed
+    total: ExactArray  # (C, V) the counts
 
 
 class TextParameters(Parameters):
     """The parameters of the selected terms.
 
-    Attributes
-    ----------
-    summary : TermCounts, how the terms of a document are counted.
-    scored : the terms in the order that documents are scored with.
-    scorer : computes scores from counts.
-    idf : the factors of the terms, (V,); None without idf.
-    inner, vocabulary, total, alpha : as in `Estimated`, of the sorted terms.
-
-    Parameters
-    ----------
-    cached : whether weights are computed when they are first used: see `WeightCache`.
-    ordered : makes the sorted terms, which is slow, if `scored` are in another order.
-    zero_is_unknown : whether some of `scored` have count 0 and are unknown.
+    `summary`: TermCounts, how the terms of a document are counted. `scored`: the terms in the order
+    that documents are scored with. `scorer`: computes scores from counts. `idf`: the factors of the
+    terms, (V,); None without idf. `inner`, `vocabulary`, `total`, `alpha`: as in `Estimated`, of
+    the sorted terms. `cached`: whether weights are computed when they are first used: see
+    `WeightCache`. `ordered`: makes the sorted terms, which is slow, if `scored` are in another
+    order. `zero_is_unknown`: whether some of `scored` have count 0 and are unknown.
     """
 
     def __init__(
@@ -303,15 +282,9 @@ class TextParameters(Parameters):
     def bag(self, name: str, missing: Float64, quarters: int = 0, quoted: bool = False) -> Bag:
         """Return the contributions of the terms to a text of the column `name`, as data.
 
-        Parameters
-        ----------
-        missing : (C,) added where there is no text.
-        quarters : 4 γ; the evidence is multiplied by L^-γ.
-        quoted : whether terms are shown in quotes.
-
-        Raises
-        ------
-        ValueError : if terms are hashed, or made by Python's own functions, or a probability is 0.
+        `missing`: (C,) added where there is no text. `quarters`: 4 γ; the evidence is multiplied by
+        L^-γ. `quoted`: whether terms are shown in quotes. Raises ValueError if terms are hashed, or
+        made by Python's own functions, or a probability is 0.
         """
         summary = self.summary
         if self.hashed:

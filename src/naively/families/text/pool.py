@@ -60,12 +60,8 @@ SHARED = ("bias", "unseen", "log_loss", "sure", "right", "weight")
 class WeighedTerms(LinearParameters):
     """The log-probabilities of terms, each multiplied by its weight, and corrected.
 
-    Attributes
-    ----------
-    inner : parameters of the counts of the terms.
-    total : ExactArray (C, V), the count of each term in each class.
-    scale : Scale
-    group : (V,) the group of each term.
+    `inner`: parameters of the counts of the terms. `total`: ExactArray (C, V), the count of each
+    term in each class. `group`: (V,) the group of each term.
     """
 
     has_zero = False
@@ -92,10 +88,7 @@ class WeighedTerms(LinearParameters):
 class WeighedBag(TextParameters):
     """One bag of a text pool: the parameters of its terms, and their weights.
 
-    Attributes
-    ----------
-    scale : Scale
-    keyed : whether documents are looked up among the recurring ones.
+    `keyed`: whether documents are looked up among the recurring ones.
     """
 
     def __init__(
@@ -148,19 +141,11 @@ class TextPoolParameters(Parameters):
     Terms are listed bag after bag, each sorted; bags without weight are left out. If there are
     several bags, character n-grams are shown in quotes, to distinguish them from words.
 
-    Parameters
-    ----------
-    bags : list of WeighedBag
-    endings : for each bag, the last steps of scoring a document.
-    chosen : the places of the bags among those of the family; by default all.
-
-    Attributes
-    ----------
-    parts : the bags with a positive weight; the first bag if there are none.
-    scales : tuple of Scale, of all bags, each with the biases of all together.
-    alphas : tuple, their smoothing.
-    summaries : tuple of TermCounts, their terms.
-    bias : (C,), added to every document besides log π_c, in nats.
+    `endings`: for each bag, the last steps of scoring a document. `chosen`: the places of the bags
+    among those of the family; by default all. `parts`: the bags with a positive weight; the first
+    bag if there are none. `scales`: tuple of Scale, of all bags, each with the biases of all
+    together. `alphas`: tuple, their smoothing. `summaries`: tuple of TermCounts, their terms.
+    `bias`: (C,), added to every document besides log π_c, in nats.
     """
 
     not_linear = "the evidence of a document falls with its length: no weights are the same for all"
@@ -428,19 +413,11 @@ LENGTHS = 8
 
 
 class Grouped(NamedTuple):
-    """Sorted terms in groups.
-
-    Attributes
-    ----------
-    terms : Estimated
-    present : (C,) the weight of the documents that are not missing.
-    group : (V,) the group of each term: words, pairs of words and so on.
-    n_groups : int
-    """
+    """Sorted terms in groups."""
 
     terms: Estimated
-    present: ExactArray
-    group: Int64
+    present: ExactArray  # (C,) the weight of the documents that are not missing
+    group: Int64  # (V,) the group of each term: words, pairs of words and so on
     n_groups: int
 
 

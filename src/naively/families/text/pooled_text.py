@@ -95,15 +95,10 @@ def models_of(
 ) -> tuple[WeighedText, ...]:
     """Build the models of a pool from the user's options.
 
-    Parameters
-    ----------
-    models : "auto" for all named models; or a list of names, and of dicts of options of a model.
-    options : of a `WeighedText`, the defaults for `models`.
-    set_options : names of the options that the user set; named models do not allow some of them.
-
-    Raises
-    ------
-    ValueError : if the models are not valid, with the reason.
+    `models`: "auto" for all named models; or a list of names, and of dicts of options of a model.
+    `options`: of a `WeighedText`, the defaults for `models`. `set_options`: names of the options
+    that the user set; named models do not allow some of them. Raises ValueError if the models are
+    not valid, with the reason.
     """
     if models == "auto":
         models = [*NAMED]

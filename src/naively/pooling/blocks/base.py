@@ -47,26 +47,15 @@ LARGEST = 1e50
 
 @dataclass(frozen=True, eq=False)
 class FoldedRows:
-    """Training rows with folds and bins, to which blocks are fitted.
-
-    Attributes
-    ----------
-    entries : Entries
-    columns : the bins of each column.
-    coded : the bins of each entry, for each way to cut.
-    priors : (folds, repeats, C) the class prior without each fold.
-    prior : (C,) the class prior of all rows.
-    varied : the columns that vary.
-    rising : of columns with a monotone constraint, the class whose probability must not fall.
-    workers : Workers
-    """
+    """Training rows with folds and bins, to which blocks are fitted."""
 
     entries: Entries
-    columns: list[Column]
-    coded: list[Coded]
-    priors: Float64
-    prior: Float64
-    varied: list[int]
+    columns: list[Column]  # the bins of each column
+    coded: list[Coded]  # the bins of each entry, for each way to cut
+    priors: Float64  # (folds, repeats, C) the class prior without each fold
+    prior: Float64  # (C,) the class prior of all rows
+    varied: list[int]  # the columns that vary
+    # of columns with a monotone constraint, the class whose probability must not fall
     rising: Mapping[int, int]
     workers: Workers
 
@@ -74,10 +63,7 @@ class FoldedRows:
 class Values:
     """The distinct values of rows, and the evidence of each, cached for all chunks of the rows.
 
-    Parameters
-    ----------
-    levels : the distinct values of each column.
-    columns : the bins of each column.
+    `levels`: the distinct values of each column. `columns`: the bins of each column.
     """
 
     def __init__(self, levels: list[Levels], columns: list[Column]) -> None:
@@ -135,10 +121,7 @@ class Values:
 class Rows:
     """Rows to score.
 
-    Attributes
-    ----------
-    codes : (n, d) int32, indices into the distinct values of each column.
-    values : Values
+    `codes`: (n, d) int32, indices into the distinct values of each column.
     """
 
     def __init__(self, X: Encoded, values: Values) -> None:
@@ -160,14 +143,9 @@ class Rows:
 
 @dataclass(frozen=True)
 class Block(ABC):
-    """The evidence of some columns.
+    """The evidence of some columns."""
 
-    Attributes
-    ----------
-    columns : their numbers, sorted.
-    """
-
-    columns: tuple[int, ...]
+    columns: tuple[int, ...]  # their numbers, sorted
 
     tag: ClassVar[str]
     """The name of this kind in files."""
@@ -224,12 +202,9 @@ class Block(ABC):
     def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Self:
         """The same block in another table.
 
-        Parameters
-        ----------
-        at : (k,) positions of its columns in that table.
-        order : (k,) that sorts them.
-        classes : (C,) the classes to keep, in their new order.
-        columns : the bins of the columns of this table.
+        `at`: (k,) positions of its columns in that table. `order`: (k,) that sorts them. `classes`:
+        (C,) the classes to keep, in their new order. `columns`: the bins of the columns of this
+        table.
         """
 
     @property
@@ -335,18 +310,11 @@ class Block(ABC):
 
 @dataclass(frozen=True, eq=False)
 class OutOfFold:
-    """A block, and the evidence of each training entry from a block without the entry's fold.
+    """A block, and the evidence of each training entry from a block without the entry's fold."""
 
-    Attributes
-    ----------
-    block : Block, of all entries.
-    entries : Entries
-    evidence : (n, C - 1) relative to the first class.
-    """
-
-    block: Block
+    block: Block  # of all entries
     entries: Entries
-    evidence: Float32
+    evidence: Float32  # (n, C - 1) relative to the first class
 
     def add(self, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
         """Add weight times the evidence of some entries to their scores, (C - 1, rows)."""
@@ -370,12 +338,10 @@ class OutOfFold:
 class OutOfFoldTable(OutOfFold):
     """A table of cells, with its evidence without each fold.
 
-    Attributes
-    ----------
-    evidence : (repeats * cells, folds + 1, C - 1) without each fold, and of all.
-    cells : a function that returns the cells of some entries.
+    `evidence`: (repeats * cells, folds + 1, C - 1) without each fold, and of all.
     """
 
+    # a function that returns the cells of some entries
     cells: Callable[[npt.NDArray[np.intp]], CellsOf]
 
     def add(self, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:

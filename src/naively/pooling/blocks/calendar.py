@@ -47,17 +47,10 @@ PARTS = (("hours", HOURS), ("weekdays", WEEKDAYS), ("days of the month", DAYS), 
 
 @dataclass(frozen=True)
 class Calendar(TableBlock):
-    """The evidence of a part of the dates of a column.
+    """The evidence of a part of the dates of a column."""
 
-    Attributes
-    ----------
-    columns : the column of the dates.
-    part : index into `PARTS`.
-    table : (values of the part and one for a missing date, C), in nats.
-    """
-
-    part: int
-    table: Float64 = field()
+    part: int  # index into `PARTS`
+    table: Float64 = field()  # (values of the part and one for a missing date, C), in nats
 
     tag = "calendar"
     weeded = True

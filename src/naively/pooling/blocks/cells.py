@@ -59,18 +59,12 @@ class TableBlock(Block):
 
 @dataclass(frozen=True)
 class Cells(TableBlock):
-    """A table of evidence.
+    """A table of evidence."""
 
-    Attributes
-    ----------
-    columns : their numbers, sorted.
-    way : how they are cut; see `naively.pooling.bins`.
-    table : (cells, C), in nats.
-    rising : the class whose probability must not fall with the number; None for no constraint.
-    """
-
+    # how they are cut; see `naively.pooling.bins`
     way: int = field()  # type: ignore[misc]
-    table: Float64 = field()
+    table: Float64 = field()  # (cells, C), in nats
+    # the class whose probability must not fall with the number; None for no constraint
     rising: int | None = None
 
     tag = "cells"

@@ -43,13 +43,10 @@ ROWS = 20_000
 class Components(Gaussian):
     """Normal densities of m principal components, with a covariance per class.
 
-    Attributes
-    ----------
-    means, factors : (C, m) and (C, m, m), as of `Gaussian`, of the components.
-    projection : (m, k) from standardised numbers to components.
+    `means`, `factors`: (C, m) and (C, m, m), as of `Gaussian`, of the components.
     """
 
-    projection: Float64
+    projection: Float64  # (m, k) from standardised numbers to components
 
     tag = "components"
     optional = True

@@ -42,16 +42,10 @@ Kind = Literal["tied", "full"]
 
 @dataclass(frozen=True)
 class Gaussian(Standardised):
-    """Normal densities of standardised numbers.
+    """Normal densities of standardised numbers."""
 
-    Attributes
-    ----------
-    means : (C, k)
-    factors : (C or 1, k, k), the Cholesky factors of the covariances.
-    """
-
-    means: Float64
-    factors: Float64
+    means: Float64  # (C, k)
+    factors: Float64  # (C or 1, k, k), the Cholesky factors of the covariances
 
     tag = "gaussian"
 
@@ -230,18 +224,11 @@ def _inverse(factors: Float64) -> Float64:
 
 @dataclass(frozen=True)
 class Moments:
-    """Sums for normal densities: weight, total and products of rows by class.
+    """Sums for normal densities: weight, total and products of rows by class."""
 
-    Attributes
-    ----------
-    weight : (C,)
-    total : (C, k)
-    products : (C, k, k)
-    """
-
-    weight: Float64
-    total: Float64
-    products: Float64
+    weight: Float64  # (C,)
+    total: Float64  # (C, k)
+    products: Float64  # (C, k, k)
 
     @classmethod
     def of(cls, Z: Float64, y: Int64, weight: Float64, classes: int) -> Self:

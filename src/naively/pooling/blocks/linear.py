@@ -55,18 +55,11 @@ ROWS = 2048
 
 @dataclass(frozen=True)
 class Axes:
-    """Rows in their principal axes.
+    """Rows in their principal axes."""
 
-    Attributes
-    ----------
-    Z : (n, r + 1) float32, the rows in these axes, and 1.
-    back : (r, k) from slopes in these axes to slopes of the columns.
-    spread : (r + 1,) Σ_i w_i z_ij².
-    """
-
-    Z: Float32
-    back: Float64
-    spread: Float64
+    Z: Float32  # (n, r + 1) float32, the rows in these axes, and 1
+    back: Float64  # (r, k) from slopes in these axes to slopes of the columns
+    spread: Float64  # (r + 1,) Σ_i w_i z_ij²
 
     @classmethod
     def of(cls, Z: Float64, weight: Float64) -> Self:
@@ -78,20 +71,12 @@ class Axes:
 
 @dataclass(frozen=True)
 class _Place:
-    """The current point of several problems.
+    """The current point of several problems."""
 
-    Attributes
-    ----------
-    lines : (P, C, r + 1) slopes and, last, intercepts.
-    losses : (P,) of the rows of each problem, with the ridge.
-    gradient : (P, C, r + 1)
-    left_out : (P,) the loss of the held-out rows.
-    """
-
-    lines: Float64
-    losses: Float64
-    gradient: Float64
-    left_out: Float64
+    lines: Float64  # (P, C, r + 1) slopes and, last, intercepts
+    losses: Float64  # (P,) of the rows of each problem, with the ridge
+    gradient: Float64  # (P, C, r + 1)
+    left_out: Float64  # (P,) the loss of the held-out rows
 
     def some(self, which: npt.NDArray[Any]) -> _Place:
         """Some of the problems."""
@@ -119,21 +104,14 @@ class _Step:
 
 @dataclass(frozen=True)
 class Folded:
-    """The regressions without each fold, and on all rows.
-
-    Attributes
-    ----------
-    axes : Axes
-    y, weight, part : (n,) class, weight and fold of each row.
-    priors : (folds + 1, C) the class prior without each fold, and of all rows.
-    workers : Workers
-    """
+    """The regressions without each fold, and on all rows."""
 
     axes: Axes
+    # y, weight, part: (n,) class, weight and fold of each row
     y: Int64
     weight: Float64
     part: Int64
-    priors: Float64
+    priors: Float64  # (folds + 1, C) the class prior without each fold, and of all rows
     workers: Workers
 
     def best(self) -> Float64:
@@ -284,13 +262,9 @@ PROBABILITY = 30
 
 @dataclass(frozen=True)
 class Linear(Standardised):
-    """Logistic regression of standardised numbers.
+    """Logistic regression of standardised numbers."""
 
-    Attributes
-    ----------
-    base, slopes : (C,) and (C, k), in nats, and nats per standard deviation.
-    """
-
+    # base, slopes: (C,) and (C, k), in nats, and nats per standard deviation
     base: Float64
     slopes: Float64
 

@@ -29,13 +29,9 @@ LEAST = -60.0  # nats by which a class can be behind the best, at most
 
 @dataclass(frozen=True)
 class Scale:
-    """Mean and standard deviation of k columns.
+    """Mean and standard deviation of k columns."""
 
-    Attributes
-    ----------
-    centre, spread : (k,) mean and standard deviation.
-    """
-
+    # centre, spread: (k,) mean and standard deviation
     centre: Float64
     spread: Float64
 
@@ -74,13 +70,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Standardised(Block):
-    """A block of evidence from standardised numbers.
-
-    Attributes
-    ----------
-    columns : their numbers, sorted.
-    scale : Scale
-    """
+    """A block of evidence from standardised numbers."""
 
     scale: Scale
 
@@ -138,16 +128,10 @@ class Standardised(Block):
 
 @dataclass(frozen=True, eq=False)
 class OutOfFoldNumbers(OutOfFold):
-    """A block of numbers, with the blocks without each fold.
+    """A block of numbers, with the blocks without each fold."""
 
-    Attributes
-    ----------
-    without : (folds,)
-    fold : (n,) the one of them that each entry is scored by.
-    """
-
-    without: Sequence[Standardised]
-    fold: Int64
+    without: Sequence[Standardised]  # (folds,)
+    fold: Int64  # (n,) the one of them that each entry is scored by
 
     @classmethod
     def of(

@@ -205,9 +205,7 @@ def drawable(shapes: Sequence[Shape]) -> list[Shape]:
 def of_columns(shapes: Sequence[Shape], names: Sequence[str]) -> list[Shape]:
     """The shapes of exactly these columns; two for a pair that is cut in two ways.
 
-    Raises
-    ------
-    ValueError : if there are none, naming those with some of the columns.
+    Raises ValueError if there are none, naming those with some of the columns.
     """
     columns = set(names)
     matches = [shape for shape in shapes if set(shape.names) == columns]

@@ -70,10 +70,7 @@ def class_shares(counts: Float64, prior: Float64) -> Float64:
     the rows, each left out of the shares that predict it: Geisser & Eddy 1979, A predictive
     approach to model selection.
 
-    Parameters
-    ----------
-    counts : (..., bins, C)
-    prior : (..., C)
+    `counts`: (..., bins, C). `prior`: (..., C).
     """
     shape, classes = counts.shape, counts.shape[-1]
     tables = np.ascontiguousarray(counts, np.float64).reshape(-1, *shape[-2:])

@@ -64,20 +64,14 @@ class Trees(Block):
     greedily: each cut separates the classes of the rows of a leaf best. The evidence of a leaf
     follows from the classes of its rows and from what the model expects of them, as that of the
     cells of an interaction.
-
-    Attributes
-    ----------
-    columns : their numbers, sorted.
-    roots : (T,) int64, the first node of each tree.
-    nodes : (M, 4) int64, a row (column, first, last, child) for each node. Rows whose fine bin of
-        the column, an index into `columns`, is from `first` to `last` go to the node `child`,
-        others to the next one. Of leaves the column is -1.
-    table : (M, C), the evidence of each leaf, in nats; 0 of other nodes.
     """
 
-    roots: Int64
+    roots: Int64  # (T,) int64, the first node of each tree
+    # (M, 4) int64, a row (column, first, last, child) for each node. Rows whose fine bin of the
+    # column, an index into `columns`, is from `first` to `last` go to the node `child`, others to
+    # the next one. Of leaves the column is -1
     nodes: Int64
-    table: Float64 = field()
+    table: Float64 = field()  # (M, C), the evidence of each leaf, in nats; 0 of other nodes
 
     tag = "trees"
 

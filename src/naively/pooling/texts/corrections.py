@@ -56,16 +56,10 @@ SHORTEST = 1e-3
 
 @dataclass(frozen=True)
 class Corrections:
-    """δ of some terms.
+    """δ of some terms."""
 
-    Attributes
-    ----------
-    terms : (K,) the terms, sorted.
-    values : (K, C) float32 δ, in nats.
-    """
-
-    terms: Int64
-    values: Float32
+    terms: Int64  # (K,) the terms, sorted
+    values: Float32  # (K, C) float32 δ, in nats
 
     @classmethod
     def none(cls, classes: int) -> Self:
@@ -116,9 +110,8 @@ class Corrections:
     def read(cls, kept: Arrays, classes: int, vocabulary: Vocabulary | None, n_terms: int) -> Self:
         """Read the corrections of the terms that are still there.
 
-        Raises
-        ------
-        ValueError : if the arrays do not fit these numbers of classes and terms, or are no numbers.
+        Raises ValueError if the arrays do not fit these numbers of classes and terms, or are no
+        numbers.
         """
         values, terms = (kept.get(name, np.empty(0)) for name in ("corrections", "corrected"))
         if vocabulary is not None:
@@ -137,30 +130,20 @@ class Corrections:
 
 @dataclass(frozen=True)
 class Scored:
-    """Documents with their scores by counts and weights without them.
+    """Documents with their scores by counts and weights without them."""
 
-    Attributes
-    ----------
-    rows : (n, V) CSR, counts of terms times L^-γ.
-    scores : (n, C) log π_c and the evidence.
-    y, weight : (n,) class and weight of each.
-    log_prior : (C,) log π_c.
-    mixing_share : share of π in the prediction.
-    """
-
-    rows: scipy.sparse.csr_matrix
-    scores: Float64
+    rows: scipy.sparse.csr_matrix  # (n, V) CSR, counts of terms times L^-γ
+    scores: Float64  # (n, C) log π_c and the evidence
+    # y, weight: (n,) class and weight of each
     y: Int64
     weight: Float64
-    log_prior: Float64
-    mixing_share: float
+    log_prior: Float64  # (C,) log π_c
+    mixing_share: float  # share of π in the prediction
 
     def corrected(self, workers: Workers) -> tuple[Int64, Float64, OutOfFoldPredictions] | None:
         """Estimate corrections.
 
-        Returns
-        -------
-        the corrected terms (K,), δ (K, C), and the out-of-fold predictions; None if the
+        Return the corrected terms (K,), δ (K, C), and the out-of-fold predictions; None if the
         out-of-fold log-loss does not fall.
         """
         terms = self._frequent()
@@ -221,21 +204,14 @@ def _proba(scores: Float64) -> tuple[Float64, Float64]:
 
 @dataclass(frozen=True)
 class _Documents:
-    """Documents, without their weights.
+    """Documents, without their weights."""
 
-    Attributes
-    ----------
-    rows : (n, K) float32 CSR
-    columns, squares : (K, n) float32 CSR, its transpose, and the squares of that.
-    scores : (n, C)
-    y : (n,)
-    """
-
-    rows: scipy.sparse.csr_matrix
+    rows: scipy.sparse.csr_matrix  # (n, K) float32 CSR
+    # columns, squares: (K, n) float32 CSR, its transpose, and the squares of that
     columns: scipy.sparse.csr_matrix
     squares: scipy.sparse.csr_matrix
-    scores: Float64
-    y: Int64
+    scores: Float64  # (n, C)
+    y: Int64  # (n,)
 
     @classmethod
     def of(cls, rows: scipy.sparse.csr_matrix, scores: Float64, y: Int64) -> Self:
@@ -248,10 +224,7 @@ class _Documents:
 class _Path:
     """δ of some documents, for one λ after the other.
 
-    Parameters
-    ----------
-    documents : _Documents
-    weight : (n,), 0 for those that are left out.
+    `documents`: _Documents. `weight`: (n,), 0 for those that are left out.
     """
 
     def __init__(self, documents: _Documents, weight: Float64) -> None:

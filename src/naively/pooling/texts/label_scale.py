@@ -64,17 +64,12 @@ STEPS, AGAIN = 30, 4
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence of documents for labels.
+    """The evidence of documents for labels."""
 
-    Attributes
-    ----------
-    block_log_odds : (K, L, n) float32, log-odds in nats, of each document by counts without it.
-    base : (L,) log π_l / (1 - π_l).
-    having, whole : (L, n), (n,) the weight of documents equal to each with the label, and of all.
-    """
-
+    # (K, L, n) float32, log-odds in nats, of each document by counts without it
     block_log_odds: Float32
-    base: Float64
+    base: Float64  # (L,) log π_l / (1 - π_l)
+    # having, whole: (L, n), (n,) the weight of documents equal to each with the label, and of all
     having: Float32
     whole: Float32
 
@@ -88,11 +83,8 @@ class Evidence:
     ) -> tuple[float, Float64, Float64]:  # fmt: skip
         """The loss, the weights (K,) and the biases (L,), by Newton's method.
 
-        Parameters
-        ----------
-        start : weights and biases to start from.
-        without : a group of documents to leave out.
-        steps : at most.
+        `start`: weights and biases to start from. `without`: a group of documents to leave out.
+        `steps`: at most.
         """
         blocks, labels, n = self.block_log_odds.shape
         keep = np.ones(n, np.float32)
@@ -152,31 +144,21 @@ def lost(odds: Float32, having: Float32, whole: Float32) -> Float32:
 
 @dataclass(frozen=True)
 class RecurringLabels:
-    """Documents that recur, which are not predicted by their terms.
+    """Documents that recur, which are not predicted by their terms."""
 
-    Attributes
-    ----------
-    loss, weight : their log-loss over all labels, in nats, and their weight.
-    rows : their indices.
-    often : mean frequency of the other documents.
-    """
-
+    # loss, weight: their log-loss over all labels, in nats, and their weight
     loss: float
     weight: float
-    rows: Int64
-    often: float
+    rows: Int64  # their indices
+    often: float  # mean frequency of the other documents
 
 
 @dataclass(frozen=True)
 class LabelsCounted:
-    """Documents with their labels, and the counts of their terms.
+    """Documents with their labels, and the counts of their terms."""
 
-    Attributes
-    ----------
-    documents : Counted; class 0 is all documents, the others are the labels: `equal` (n, 1 + L),
-        `counts` (V, 1 + L), `of_class` and `class_weight` (1 + L,).
-    """
-
+    # class 0 is all documents, the others are the labels: `equal` (n, 1 + L), `counts` (V,
+    # 1 + L), `of_class` and `class_weight` (1 + L,)
     documents: Counted
     recurring: RecurringLabels | None = None
 
@@ -252,9 +234,7 @@ class LabelsCounted:
 def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
     """Estimate the weights for all labels, predicting each document by counts without it.
 
-    Returns
-    -------
-    Scale : with a bias for each label, 0 if all documents have it, or none.
+    Return a `Scale` with a bias for each label, 0 if all documents have it, or none.
     """
     documents, open_labels = labels.documents, labels.open
     n_labels = documents.equal.shape[1] - 1

@@ -88,18 +88,11 @@ def weights_of(once: Float64, class_weight: Float64) -> Float64:
 
 @dataclass(frozen=True)
 class Repeated:
-    """Texts that recur.
+    """Texts that recur."""
 
-    Attributes
-    ----------
-    keys : (R,) hashes of the texts, sorted: see `naively.text.vocabulary`.
-    counts : (R, C) the weight of each text in each class.
-    class_weight : (C,) that of all documents.
-    """
-
-    keys: Int64
-    counts: Float64
-    class_weight: Float64
+    keys: Int64  # (R,) hashes of the texts, sorted: see `naively.text.vocabulary`
+    counts: Float64  # (R, C) the weight of each text in each class
+    class_weight: Float64  # (C,) that of all documents
 
     @classmethod
     def of(cls, keys: Int64, counts: Float64, class_weight: Float64) -> Self:

@@ -57,18 +57,11 @@ def prior_share_of(documents: float) -> float:
 
 @dataclass(frozen=True)
 class PriorMixing:
-    """Prior mixing of scores.
+    """Prior mixing of scores."""
 
-    Attributes
-    ----------
-    class_weight : (C,) weight of the training documents of each class.
-    documents : number of distinct training documents.
-    unseen : how many of these share no term with another one; None if unknown.
-    """
-
-    class_weight: Float64
-    documents: float
-    unseen: float | None = None
+    class_weight: Float64  # (C,) weight of the training documents of each class
+    documents: float  # number of distinct training documents
+    unseen: float | None = None  # how many of these share no term with another one; None if unknown
 
     @cached_property
     def share(self) -> float:
@@ -115,18 +108,11 @@ class PriorMixing:
 
 @dataclass(frozen=True)
 class LabelPriorMixing:
-    """Prior mixing of multi-label documents, for each label alone.
+    """Prior mixing of multi-label documents, for each label alone."""
 
-    Attributes
-    ----------
-    with_label : (L,) weight of the documents with each label.
-    total : weight of all documents.
-    documents : number of distinct documents.
-    """
-
-    with_label: Float64
-    total: float
-    documents: float
+    with_label: Float64  # (L,) weight of the documents with each label
+    total: float  # weight of all documents
+    documents: float  # number of distinct documents
 
     @cached_property
     def share(self) -> float:
@@ -178,30 +164,20 @@ UNBOUNDED = 1e50
 
 @dataclass(frozen=True)
 class Scale:
-    """The weights of terms.
+    """The weights of terms."""
 
-    Attributes
-    ----------
-    alpha : the smoothing; None if it was given by the user.
-    quarters : 4 γ.
-    weights : (4, G) w, v, u_5, u_25 of each group of terms.
-    least, most : (4, G) the range of 1, log (n / n_t) and D_ts in the documents that the weights
-        were estimated from; beyond it terms are clipped.
-    bias : (C,) b, in nats.
-    out_of_fold : predictions of documents by counts and weights without them.
-    corrections : δ of some terms.
-    unseen : number of distinct documents that share no word with another one; None unless there
-        are character n-grams beside words.
-    """
-
-    alpha: float | None
-    quarters: int
-    weights: Float64
+    alpha: float | None  # the smoothing; None if it was given by the user
+    quarters: int  # 4 γ
+    weights: Float64  # (4, G) w, v, u_5, u_25 of each group of terms
+    # least, most: (4, G) the range of 1, log (n / n_t) and D_ts in the documents that the weights
+    # were estimated from; beyond it terms are clipped
     least: Float64
     most: Float64
-    bias: Float64
-    out_of_fold: OutOfFoldPredictions
-    corrections: Corrections
+    bias: Float64  # (C,) b, in nats
+    out_of_fold: OutOfFoldPredictions  # predictions of documents by counts and weights without them
+    corrections: Corrections  # δ of some terms
+    # number of distinct documents that share no word with another one; None unless there are
+    # character n-grams beside words
     unseen: float | None = None
 
     def of_terms(self, counts: Float64, of_class: Float64, group: Int64) -> Float64:
@@ -245,45 +221,28 @@ def by_length(lengths: Float64, quarters: int) -> Float64:
 
 @dataclass(frozen=True)
 class Counted:
-    """Documents from which weights are estimated, and the counts of their terms.
+    """Documents from which weights are estimated, and the counts of their terms."""
 
-    Attributes
-    ----------
-    rows : (n, V) CSR, the count of each of the V terms of these documents in each.
-    y, weight : (n,) class of each, and the number of documents of that class that it stands for.
-    equal : (n, C) number of documents of each class that are equal to it.
-    terms : (V,) these terms among all.
-    counts : (V, C) count of each of these terms in all documents.
-    of_class : (C,) count of all terms.
-    class_weight : (C,) weight of the documents of each class, above 0.
-    alpha : (V,) or scalar, the smoothing; None if it is to be chosen.
-    n_terms : number of all terms.
-    alpha_whole : sum of the smoothing of all terms, if it is given.
-    group : (V,) the group of each term.
-    n_groups : int
-    unit : the mean rarity of terms.
-    documents : number of distinct documents.
-    recurring : out-of-fold predictions of documents that recur; None if terms predict all.
-    of_words : whether terms are words, not character n-grams.
-    """
-
+    # (n, V) CSR, the count of each of the V terms of these documents in each
     rows: scipy.sparse.csr_matrix
+    # y, weight: (n,) class of each, and the number of documents of that class that it stands for
     y: Int64
     weight: Float64
-    equal: Float64
-    terms: Int64
-    counts: Float64
-    of_class: Float64
-    class_weight: Float64
-    alpha: Any
-    n_terms: int
-    alpha_whole: float
-    group: Int64
+    equal: Float64  # (n, C) number of documents of each class that are equal to it
+    terms: Int64  # (V,) these terms among all
+    counts: Float64  # (V, C) count of each of these terms in all documents
+    of_class: Float64  # (C,) count of all terms
+    class_weight: Float64  # (C,) weight of the documents of each class, above 0
+    alpha: Any  # (V,) or scalar, the smoothing; None if it is to be chosen
+    n_terms: int  # number of all terms
+    alpha_whole: float  # sum of the smoothing of all terms, if it is given
+    group: Int64  # (V,) the group of each term
     n_groups: int
-    unit: float
-    documents: float
+    unit: float  # the mean rarity of terms
+    documents: float  # number of distinct documents
+    # out-of-fold predictions of documents that recur; None if terms predict all
     recurring: RecurringPredictions | None = None
-    of_words: bool = True
+    of_words: bool = True  # whether terms are words, not character n-grams
 
     def first(self, most: int) -> Self:
         """The first documents."""
@@ -412,12 +371,9 @@ class Ends:
     Weights of terms are never negative: a word of one class alone must not be evidence against it.
     So a weight is a sum of non-negative terms with non-negative factors: 1, how much each other
     aspect is above its minimum, and how much it is below its maximum.
-
-    Attributes
-    ----------
-    least, most : (4 G,), rarity in units.
     """
 
+    # least, most: (4 G,), rarity in units
     least: Float64
     most: Float64
 
@@ -476,21 +432,14 @@ class Ends:
 
 @dataclass(frozen=True)
 class ScaledEvidence:
-    """The evidence of the terms of documents, each by counts without it.
+    """The evidence of the terms of documents, each by counts without it."""
 
-    Attributes
-    ----------
-    alpha, quarters : α and 4 γ.
-    evidence : (n, 4 G, C), rarity in units.
-    lengths : (n,) Σ x of the terms that are known without the document.
-    ends : the range of the aspects.
-    """
-
+    # alpha, quarters: α and 4 γ
     alpha: Any
     quarters: int
-    evidence: Float64
-    lengths: Float64
-    ends: Ends
+    evidence: Float64  # (n, 4 G, C), rarity in units
+    lengths: Float64  # (n,) Σ x of the terms that are known without the document
+    ends: Ends  # the range of the aspects
 
     @cached_property
     def blocks(self) -> Float64:
@@ -521,32 +470,19 @@ def falling(evidence: Float64, lengths: Float64, quarters: int) -> Float64:
 
 @dataclass(frozen=True)
 class RecurringPredictions:
-    """Predictions of documents that recur, by the counts of equal documents without them.
+    """Predictions of documents that recur, by the counts of equal documents without them."""
 
-    Attributes
-    ----------
-    proba : (n, C) P(c | x) of these; arbitrary for others.
-    confidence : (n,) P of the most probable class, a mean over equal documents.
-    recurring : (n,) which they are.
-    weight : (n,) weight of all documents in the evaluation.
-    """
-
-    proba: Float64
-    confidence: Float64
-    recurring: npt.NDArray[np.bool_]
-    weight: Float64
+    proba: Float64  # (n, C) P(c | x) of these; arbitrary for others
+    confidence: Float64  # (n,) P of the most probable class, a mean over equal documents
+    recurring: npt.NDArray[np.bool_]  # (n,) which they are
+    weight: Float64  # (n,) weight of all documents in the evaluation
 
 
 def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
     """Estimate the weights of terms, predicting each document by counts without it.
 
-    Parameters
-    ----------
-    models : the counts of each model of the same documents.
-
-    Returns
-    -------
-    a `Scale` for each, all with the same biases.
+    `models`: the counts of each model of the same documents. Return a `Scale` for each, all with
+    the same biases.
     """
     first = models[0]
     classes = first.counts.shape[1]

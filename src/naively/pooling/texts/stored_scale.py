@@ -36,9 +36,7 @@ def read_scale(
 ) -> Scale:  # fmt: skip
     """Read the weights from the arrays of a file.
 
-    Raises
-    ------
-    ValueError : if they do not fit these groups of terms and classes, or are invalid.
+    Raises ValueError if they do not fit these groups of terms and classes, or are invalid.
     """
     shapes = {
         "alpha": (1,), "quarters": (1,), "weights": (ASPECTS, groups),

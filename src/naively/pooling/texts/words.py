@@ -56,18 +56,11 @@ LARGEST = 1e50
 
 @dataclass(frozen=True)
 class Event:
-    """What is counted in a text.
+    """What is counted in a text."""
 
-    Attributes
-    ----------
-    name : for display.
-    analysis : how a text is split into terms.
-    once : whether a term counts once in a text.
-    """
-
-    name: str
-    analysis: Analysis
-    once: bool
+    name: str  # for display
+    analysis: Analysis  # how a text is split into terms
+    once: bool  # whether a term counts once in a text
 
     def groups(self, vocabulary: Vocabulary) -> Int64:
         """The group of each term: by the number of words or of characters."""
@@ -92,30 +85,17 @@ CHARACTERS = 1 << 23
 
 @dataclass(frozen=True)
 class Words:
-    """The evidence of the terms of a text column.
+    """The evidence of the terms of a text column."""
 
-    Attributes
-    ----------
-    column : of the text.
-    event : Event
-    vocabulary : the terms, sorted.
-    counts : (V, K) CSR, how often each term occurred in each class.
-    scale : the weights; its biases are for texts with known terms.
-    repeated : texts that recur, whose terms are no further evidence.
-    different : number of distinct texts.
-    unseen : how many of these share no term with another one.
-    classes : (C,) the classes that are scored, among the K that weights were estimated from.
-    """
-
-    column: int
+    column: int  # of the text
     event: Event
-    vocabulary: Vocabulary
-    counts: scipy.sparse.csr_matrix
-    scale: Scale
-    repeated: Repeated
-    different: float
-    unseen: float
-    classes: Int64
+    vocabulary: Vocabulary  # the terms, sorted
+    counts: scipy.sparse.csr_matrix  # (V, K) CSR, how often each term occurred in each class
+    scale: Scale  # the weights; its biases are for texts with known terms
+    repeated: Repeated  # texts that recur, whose terms are no further evidence
+    different: float  # number of distinct texts
+    unseen: float  # how many of these share no term with another one
+    classes: Int64  # (C,) the classes that are scored, among the K that weights were estimated from
 
     @property
     def mixing(self) -> PriorMixing:
@@ -192,9 +172,7 @@ class Words:
     def of_text(self, text: str) -> tuple[list[str], Int64, Float64, list[str]]:
         """The contributions of the terms of a text.
 
-        Returns
-        -------
-        the terms, the count of each, its contribution (k, C), and the unknown terms.
+        Return the terms, the count of each, its contribution (k, C), and the unknown terms.
         """
         rows, vocabulary = _rows([text], replace(self.event, once=False), SERIAL)
         positions = self.vocabulary.find(vocabulary)
@@ -256,30 +234,20 @@ def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Wor
 
 @dataclass(frozen=True)
 class _Chosen:
-    """The weights of the terms of a text column.
+    """The weights of the terms of a text column."""
 
-    Attributes
-    ----------
-    scale : from all texts.
-    scales_without_group : (GROUPS, 4 G), weights for each group from all other groups; rarity in
-        units.
-    """
-
-    scale: Scale
+    scale: Scale  # from all texts
+    # (GROUPS, 4 G), weights for each group from all other groups; rarity in units
     scales_without_group: Float64
 
 
 class _Texts:
     """The texts of a column, and the counts of their terms.
 
-    Attributes
-    ----------
-    at : (e,) the text of each entry; the last index is a missing one.
-    rows : (n, V) CSR, the count of each term in each text.
-    equal : (n, C) CSR, number of rows of each class with each text; 0 for a missing one.
-    once : (n, C) CSR, the same with each text counted once.
-    counts : (V, C) CSR, counts of terms in texts that count once.
-    recur : (n,) which texts recur.
+    `at`: (e,) the text of each entry; the last index is a missing one. `rows`: (n, V) CSR, the
+    count of each term in each text. `equal`: (n, C) CSR, number of rows of each class with each
+    text; 0 for a missing one. `once`: (n, C) CSR, the same with each text counted once. `counts`:
+    (V, C) CSR, counts of terms in texts that count once. `recur`: (n,) which texts recur.
     """
 
     def __init__(
@@ -485,9 +453,7 @@ def stored_words(words: Words) -> Arrays:
 def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
     """Read the words of a column from the arrays of `stored_words`.
 
-    Raises
-    ------
-    ValueError : if the arrays are invalid for this number of classes.
+    Raises ValueError if the arrays are invalid for this number of classes.
     """
     kinds = {
         "event": np.uint8, "terms": np.uint8, "lengths": np.uint32, "each": np.uint32,
