@@ -62,12 +62,9 @@ __all__ = [
     "total_weights",
 ]
 
-LANES = 8
-"""Number of float64 values that a kernel processes at once."""
-TILE = 8
-"""Rows of a tile of 8 by 16 numbers: sixteen vectors, two per row."""
-CODES = 1 << 53
-"""Upper bound of category codes, so that floats hold them exactly."""
+LANES = 8  # number of float64 values that a kernel processes at once
+TILE = 8  # rows of a tile of 8 by 16 numbers: sixteen vectors, two per row
+CODES = 1 << 53  # upper bound of category codes, so that floats hold them exactly
 
 
 # ---- limbs ---------------------------------------------------------------------------------------

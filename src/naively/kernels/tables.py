@@ -101,7 +101,6 @@ def class_sizes(codes: Int64, classes: int) -> Int64:
 
 
 DONE, WIDEN, REFUSED = 0, 1, 2
-FREE = -1
-"""An empty slot of the hash table."""
+FREE = -1  # an empty slot of the hash table
 PRESENT, FRACTIONAL, NEGATIVE, DISTINCT, SHIFT = range(5)
 """Positions in the report: number of values, of fractions, of negatives, of distinct; the shift."""

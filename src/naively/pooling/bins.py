@@ -34,8 +34,7 @@ LEVELS = (65_000, 16, 32, 64, 10, 20, 40)
 BETWEEN = 31 / 64
 """Position between two neighbouring values at which a bin starts, as a share of their distance."""
 LOOKS = re.compile(ANY)
-RARE = 2.0
-"""Rows of a category, at least; rarer categories share a bin."""
+RARE = 2.0  # rows of a category, at least; rarer categories share a bin
 
 
 @dataclass(frozen=True)

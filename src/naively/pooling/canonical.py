@@ -25,8 +25,7 @@ from naively.statistics.rows import Codes, distinct, texts
 from naively.statistics.sample import SampleStatistics
 
 STEP = np.uint64(GOLDEN)
-HEAVIEST = 1e9
-"""Weight of a row, at most: heavier weights are scaled down together."""
+HEAVIEST = 1e9  # weight of a row, at most: heavier weights are scaled down together
 
 
 @dataclass(frozen=True)

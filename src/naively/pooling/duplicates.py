@@ -24,37 +24,29 @@ from naively.core.exact import Float64, Int64
 from naively.statistics.levels import Levels
 from naively.statistics.rows import TEXT
 
-MOST = 1e6
-"""Largest weight, as a multiple of the least, for weights to be multiples of a unit."""
+MOST = 1e6  # largest weight, as a multiple of the least, for weights to be multiples of a unit
 KINDS = 10
 """Distinct rows, at least: the weights of ten are rarely multiples of one number by chance."""
 USUAL = 0.9
 """Share of distinct rows that must have the least weight for it to be the unit, unless it is above
 1."""
-DEVIATIONS = 3.0
-"""Standard errors by which the counts of duplicates are more even than by chance."""
-COUNTED = 1e15
-"""Weights above this are not numbers of rows."""
+DEVIATIONS = 3.0  # standard errors by which the counts of duplicates are more even than by chance
+COUNTED = 1e15  # weights above this are not numbers of rows
 DESIGNED = 30
 """Distinct rows of a class, at least, for even counts to be evidence of duplicates: fewer may be
 those of a designed experiment."""
 ONCE, TWICE, SEVERAL = 1.1, 2.0, 10
 """Rows per distinct row: at most in a class with hardly a repeated row, at least in one that was
 oversampled. Distinct rows of the latter, at least."""
-FEWEST = 5
-"""Repeated rows, at least, for a test."""
-VARIED = 20.0
-"""Values of a column from which on the number of repeated rows alone decides:"""
-SURPRISING = 5.0
-"""they are duplicates if they are this many times the expected number."""
+FEWEST = 5  # repeated rows, at least, for a test
+VARIED = 20.0  # values of a column from which on the number of repeated rows alone decides:
+SURPRISING = 5.0  # they are duplicates if they are this many times the expected number
 SATURATED = 5.0
 """Rows per distinct row, on average, beyond which the distinct rows may be all possible rows, if
 they are so in all classes. What copies add to their counts is then little; what a class would lose
 without its counts is much."""
-COMPARISONS = 5e7
-"""Cells of rows that are compared to find neighbours, about, at most."""
-SPARSE = 3
-"""One of so many distinct rows of a class is among those with the fewest neighbours."""
+COMPARISONS = 5e7  # cells of rows that are compared to find neighbours, about, at most
+SPARSE = 3  # one of so many distinct rows of a class is among those with the fewest neighbours
 COPIED, CERTAIN, FILLED = 2.0, 4.0, 0.6
 """Rows of a class were copied if sparse rows are drawn at this many times the rate of coincidences,
 by this many standard errors, unless this share of all possible rows was drawn."""
@@ -67,8 +59,7 @@ many times as frequent as sparse rows."""
 RECURRING = 30.0
 """A row this many times as frequent as the median repeated row of its class recurs, and so does one
 this frequent with different labels: these are not duplicates."""
-SEEN = 100_000
-"""Distinct rows that are compared, at most."""
+SEEN = 100_000  # distinct rows that are compared, at most
 INDICATORS, EXAMINED = 2000, 10_000
 """Columns of two values among which those of one category are searched, and rows, at most."""
 

@@ -55,16 +55,12 @@ NO_PREDICTIONS = OutOfFoldPredictions(
 # ---- folds ---------------------------------------------------------------------------------------
 
 
-PARTS = 10
-"""Number of folds."""
-GROUPS = 5
-"""Groups of folds, without each of which the terms of texts are weighted."""
+PARTS = 10  # number of folds
+GROUPS = 5  # groups of folds, without each of which the terms of texts are weighted
 REPEATS, CELLS = 8, 25_000
 """Assignments to folds, at most; entries × columns of all of them, at most."""
-MOST = 1_000_000
-"""Entries beyond one for each distinct row and class, at most."""
-LIGHTEST = 1e-9
-"""Rows with less weight are ignored."""
+MOST = 1_000_000  # entries beyond one for each distinct row and class, at most
+LIGHTEST = 1e-9  # rows with less weight are ignored
 
 
 @dataclass(frozen=True)

@@ -20,27 +20,21 @@ from naively.pooling.bins import FINE, FOURS, PAIRS, TRIPLES, Coded
 from naively.pooling.entries import PARTS, Entries
 
 Interactions = Literal["auto", 0, 2, 3]
-Candidate = tuple[int, tuple[int, ...]]
-"""(way to cut the columns, the columns)."""
+Candidate = tuple[int, tuple[int, ...]]  # (way to cut the columns, the columns)
 
 STRENGTHS = np.array([1.0, 4.0, 16.0])
 """Strengths of the smoothing, in expected rows that each cell has in addition; the best is used."""
 LEAST_GAIN = 5.0
 """Gain of a block, in nats, at least, beyond the log of the number of blocks that are tried."""
-ROWS = 50
-"""Rows per block that a round may add, and per weight for a negative weight to be trusted."""
-OFTEN = 4
-"""Blocks of one round that share a column, at most."""
-FOUR = 4
-"""Columns of a block, at most."""
+ROWS = 50  # rows per block that a round may add, and per weight for a negative weight to be trusted
+OFTEN = 4  # blocks of one round that share a column, at most
+FOUR = 4  # columns of a block, at most
 AGAIN = 2000
 """Pairs that are tried after the first round, at most: those with the largest gains in it."""
 MANY, WHOLE = 4000, {3: 20, FOUR: 12}
 """Triples, or fours, that are tried, at most; columns up to which all of them are tried."""
-ENTRIES = 4
-"""Entries per cell, at least, for fours and for finer cuts than the first."""
-TABLE = 4_000_000
-"""Cells × classes × folds of a table, at most."""
+ENTRIES = 4  # entries per cell, at least, for fours and for finer cuts than the first
+TABLE = 4_000_000  # cells × classes × folds of a table, at most
 SCREENED, LEAST_SCREENED = 50_000_000, 20_000
 """Entries × blocks × classes for screening, at most; but at least this many entries."""
 PART, LEAST_RANKED = 4, 2500
@@ -49,8 +43,7 @@ on all entries if that is more than half of them."""
 RANKED, LIKELY = 16, 4
 """Blocks ranked on all entries, and evaluated exactly, for each that may be added: the best of the
 ranking before."""
-TRIED = 16
-"""Blocks in one task of a worker."""
+TRIED = 16  # blocks in one task of a worker
 
 
 @dataclass(frozen=True)

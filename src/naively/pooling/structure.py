@@ -29,18 +29,14 @@ from naively.pooling.texts.scale import PriorMixing
 from naively.statistics.base import Arrays
 from naively.statistics.levels import Encoded, mixed_arrays, read_mixed
 
-FAMILIAR = 5.0
-"""Training rows with a missing value, at least, for the missing value to be evidence."""
+FAMILIAR = 5.0  # training rows with a missing value, at least, for the missing value to be evidence
 EDGES = (0.8, 0.6, 0.4, 0.2)
 """Edges of the share of columns that are present: between two edges, one factor is used."""
-FACTORS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0)
-"""Factors of the evidence that are tried."""
-LOOKED_AT = 20_000
-"""Rows with missing cells that are examined, at most."""
+FACTORS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0)  # factors of the evidence that are tried
+LOOKED_AT = 20_000  # rows with missing cells that are examined, at most
 SIMULATED, MOST_TIMES = 5000, 20
 """Simulated incomplete rows, about; copies of the same row among them, at most."""
-PRESENT = 0.5
-"""Share of the numbers of a normal density that must be present for it to be evidence."""
+PRESENT = 0.5  # share of the numbers of a normal density that must be present for it to be evidence
 
 
 class Incomplete:
@@ -144,8 +140,7 @@ def removed(rows: npt.NDArray[np.integer], columns: int) -> npt.NDArray[np.bool_
 # ---- structure -----------------------------------------------------------------------------------
 
 
-BINS = 1 << 16
-"""Bins of a column, at most, in a file."""
+BINS = 1 << 16  # bins of a column, at most, in a file
 
 
 @dataclass(frozen=True)

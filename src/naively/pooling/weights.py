@@ -30,22 +30,16 @@ MORE_RIDGES = (0.1, 1.0, 10.0, 100.0)
 """Ridges of added blocks, on the distance of each weight from 0."""
 LEAST, BIAS = 0.1, 0.1
 """Ridges on all weights and on the biases, which keep them finite if classes are separable."""
-BIASED = 256
-"""Classes up to which there are biases: the curvature has the square of their number."""
-WORSE = 1.002
-"""If the log-loss is this many times the best, weaker ridges are not tried."""
+BIASED = 256  # classes up to which there are biases: the curvature has the square of their number
+WORSE = 1.002  # if the log-loss is this many times the best, weaker ridges are not tried
 RENEWED = (3, 8, 14, 20, 30)
 """Steps of Newton's method after which the curvature is computed again,"""
-TERMS = 4_000_000
-"""from this many numbers of evidence, at most."""
+TERMS = 4_000_000  # from this many numbers of evidence, at most
 SHORTEST = 1e-9
 """Fraction of a step that is tried, at least: overconfident models make far too long steps."""
-ALONE = 1_000_000
-"""Numbers of evidence up to which one worker is faster than several."""
-STEPS = 40
-"""Steps, at most."""
-CLOSE = 1e-5
-"""Share of the loss that a step must promise."""
+ALONE = 1_000_000  # numbers of evidence up to which one worker is faster than several
+STEPS = 40  # steps, at most
+CLOSE = 1e-5  # share of the loss that a step must promise
 LEVERAGE, TINY = 0.9, np.float32(1e-12)
 """Leverage of a row, at most: it is below 1 but for rounding and the sampled curvature.
 Probability of the other classes, at least."""

@@ -15,10 +15,8 @@ from functools import cached_property
 from operator import index
 from typing import Any
 
-WORDS = r"(?u)\b\w\w+\b"
-"""The default token_pattern: words of two characters or more."""
-LETTERS = r"(?u)\b\w+\b"
-"""The token_pattern of all words, including those of one character."""
+WORDS = r"(?u)\b\w\w+\b"  # the default token_pattern: words of two characters or more
+LETTERS = r"(?u)\b\w+\b"  # the token_pattern of all words, including those of one character
 
 SPACES = re.compile(r"\s\s+")
 CELL = re.compile(r"\s\s+|.", re.DOTALL)

@@ -17,8 +17,7 @@ from naively.core.exact import Index, Int64
 
 Bytes = npt.NDArray[np.uint8]
 
-LONGEST = 1 << 28
-"""Largest size of a document, in bytes."""
+LONGEST = 1 << 28  # largest size of a document, in bytes
 WIDE = 1 << 31  # bytes from which 32-bit offsets may overflow
 FEW = 16  # up to so many documents are joined faster without Arrow
 

@@ -227,8 +227,7 @@ def _as_units(arena: Bytes, starts: Int64) -> Units:
 # ---- keys ----------------------------------------------------------------------------------------
 
 
-BITS = 40
-"""Bits of a term's number: sums of 8,192 of them are exact in float64, too."""
+BITS = 40  # bits of a term's number: sums of 8,192 of them are exact in float64, too
 
 
 def term_numbers(vocabulary: Vocabulary | None, buckets: int = 0) -> Int64:

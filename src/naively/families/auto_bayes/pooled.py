@@ -72,10 +72,8 @@ the weights of the columns well."""
 GROWN_GAIN, GROWN_WORTH = 2.0, 0.005
 """The gain of decision trees, in nats, at least: two standard errors; and as a share of the
 log-loss."""
-AT_ONCE = 16_384
-"""Entries × classes in one task of a worker."""
-FEW = 64_000
-"""Entries × columns × classes up to which one worker is faster than several."""
+AT_ONCE = 16_384  # entries × classes in one task of a worker
+FEW = 64_000  # entries × columns × classes up to which one worker is faster than several
 
 
 def fit(

@@ -25,8 +25,7 @@ from naively.text.counting import PIECE, DocumentRows, Indexer, Members
 from naively.text.documents import Documents
 from naively.text.vocabulary import Vocabulary
 
-SCORED = 1 << 20
-"""Bytes of documents that one thread scores at a time."""
+SCORED = 1 << 20  # bytes of documents that one thread scores at a time
 HASHED = "with n_features terms are hashed, and their names are not stored"
 
 

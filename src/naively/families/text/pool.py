@@ -51,8 +51,7 @@ from naively.text.counting import DocumentRows
 from naively.text.documents import Documents
 from naively.text.vocabulary import document_keys, term_numbers
 
-ROUNDING = 1e-13
-"""Remainders below this fraction of a score are rounding errors, and set to 0."""
+ROUNDING = 1e-13  # remainders below this fraction of a score are rounding errors, and set to 0
 SHARED = ("bias", "unseen", "log_loss", "sure", "right", "weight")
 """Arrays of a scale that are equal for all bags, and stored once."""
 
@@ -169,8 +168,7 @@ class TextPoolParameters(Parameters):
         self.summaries = tuple(bag.summary for bag in bags)
         self.n_free = sum(bag.n_free for bag in bags) + len(self.bias)
 
-    weighted = True
-    """Whether terms have weights."""
+    weighted = True  # whether terms have weights
 
     @property
     def smoothing(self) -> list[tuple[str, float]]:
@@ -408,8 +406,7 @@ class TextPoolParameters(Parameters):
 
 CHARACTERS = 1 << 24
 """Bytes of the stored documents up to which character n-grams are counted in them."""
-LENGTHS = 8
-"""Numbers of n-gram lengths with separate weights; longer n-grams share the last one."""
+LENGTHS = 8  # numbers of n-gram lengths with separate weights; longer n-grams share the last one
 
 
 class Grouped(NamedTuple):
@@ -429,8 +426,7 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
     choice.
     """
 
-    models: tuple[Text, ...]
-    """The terms of each bag, and how they count."""
+    models: tuple[Text, ...]  # the terms of each bag, and how they count
     also: tuple[Text, ...] = ()
     """Further bags, whose terms are counted in the stored documents alone."""
 

@@ -26,8 +26,7 @@ from naively.statistics.base import Arrays
 from naively.statistics.terms import PooledTerms, keys_by_terms
 
 WEIGHED_EVENTS = ("multinomial", "binary")
-FIRST = 1.0
-"""The smoothing with which terms are counted until `alpha` is chosen."""
+FIRST = 1.0  # the smoothing with which terms are counted until `alpha` is chosen
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,7 @@ from naively.statistics.rows import texts
 CellsOf = npt.NDArray[np.uint32]
 Bools = npt.NDArray[np.bool_]
 
-LARGEST = 1e50
-"""Largest absolute value of an estimate: sums of products of such numbers are finite."""
+LARGEST = 1e50  # largest absolute value of an estimate: sums of products of such numbers are finite
 
 
 # ---- rows ----------------------------------------------------------------------------------------
@@ -147,15 +146,13 @@ class Block(ABC):
 
     columns: tuple[int, ...]  # their numbers, sorted
 
-    tag: ClassVar[str]
-    """The name of this kind in files."""
+    tag: ClassVar[str]  # the name of this kind in files
     way: ClassVar[int | None] = None
     """How the columns are cut, if it is a table over their bins: see `naively.pooling.bins`. Such
     blocks can be counted for other rows, and wider interactions extend them."""
     table = np.empty((0, 0))  # without annotation: a field of subclasses, where they put it
     """The evidence of each cell, (cells, C), of blocks with a table."""
-    part_of_date: ClassVar[str] = ""
-    """The part of a date that it uses, such as ``hours``."""
+    part_of_date: ClassVar[str] = ""  # the part of a date that it uses, such as ``hours``
     reads_text: ClassVar[bool] = False
     """Whether it counts words: the sum of such blocks is mixed with the class prior."""
     weeded: ClassVar[bool] = False

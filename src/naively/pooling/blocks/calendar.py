@@ -33,8 +33,7 @@ from naively.statistics.base import Arrays
 from naively.statistics.levels import Levels
 
 DAY = 86_400
-FIRST_MONDAY = 4 * DAY
-"""Seconds from 1970-01-01, a Thursday, to a Monday."""
+FIRST_MONDAY = 4 * DAY  # seconds from 1970-01-01, a Thursday, to a Monday
 
 HOURS = tuple(f"{hour:02d}:00 to {hour:02d}:59" for hour in range(24))
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

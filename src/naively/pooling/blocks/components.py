@@ -35,8 +35,7 @@ SIZES = (16, 32, 64, 128)
 """Numbers of components that are tried, as long as the out-of-fold log-loss falls."""
 FEWEST, WIDEST = 24, 2000
 """Columns from which there are components; columns or rows up to which axes are sought."""
-ROWS = 20_000
-"""Rows that find the axes."""
+ROWS = 20_000  # rows that find the axes
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,7 @@ from naively.pooling.entries import PARTS, Entries
 from naively.statistics.base import Arrays, shown
 
 RIDGE = 1e-3  # added to the variances of the tied covariance, which are about 1
-WIDEST = {"tied": 500, "full": 150}
-"""Columns up to which this block is fitted."""
+WIDEST = {"tied": 500, "full": 150}  # columns up to which this block is fitted
 
 Kind = Literal["tied", "full"]
 

@@ -41,16 +41,13 @@ from naively.statistics.base import Arrays
 
 RIDGES = (1000.0, 200.0, 40.0, 8.0, 1.6, 0.3)
 """Values of λ, tried in this order as long as the out-of-fold log-loss falls."""
-INTERCEPT = 0.1
-"""λ of the intercepts, which keeps them finite if one fold has all rows of a class."""
-STEPS, MEMORY = 100, 10
-"""Steps of L-BFGS, at most, and steps in its memory."""
+INTERCEPT = 0.1  # λ of the intercepts, which keeps them finite if one fold has all rows of a class
+STEPS, MEMORY = 100, 10  # steps of L-BFGS, at most, and steps in its memory
 CLOSE, SHORTEST = 1e-5, 1e-6
 """Share of the loss that a step must promise; fraction of a step that is tried, at least."""
 BETTER = 0.999
 """If the out-of-fold log-loss is not below this many times the best, no weaker λ is tried."""
-ROWS = 2048
-"""Rows in one matrix product."""
+ROWS = 2048  # rows in one matrix product
 
 
 @dataclass(frozen=True)
@@ -256,8 +253,7 @@ whichever are fewer, up to which it is fitted."""
 FITTED, LEAST_FITTED, EACH = 8_000_000, 5000, 20
 """Rows × columns × classes that slopes are fitted to, at most; but at least this many rows, and
 this many per column."""
-PROBABILITY = 30
-"""Columns that take as long as computing the probability of a class."""
+PROBABILITY = 30  # columns that take as long as computing the probability of a class
 
 
 @dataclass(frozen=True)

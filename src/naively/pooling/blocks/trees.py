@@ -38,21 +38,16 @@ from naively.statistics.base import Arrays
 LEFT_OUT = (0, 1, 3, 7), (0, 2, 5, 6), (0, 4, 5, 8), (0, 2, 3, 9)
 """Folds that the first ten trees are grown without, the next ten, and so on: these plus the number
 of the tree, modulo ten. So sixteen trees are grown without each fold."""
-TREES = PARTS * len(LEFT_OUT)
-"""Number of trees."""
-COLUMNS = 0.7
-"""Share of the columns that a tree has; every `WHOLE`-th tree has all of them."""
+TREES = PARTS * len(LEFT_OUT)  # number of trees
+COLUMNS = 0.7  # share of the columns that a tree has; every `WHOLE`-th tree has all of them
 WHOLE = 4
-LEAVES = 256
-"""Leaves of a tree, at most."""
+LEAVES = 256  # leaves of a tree, at most
 FEWEST, LEAST = 2.0, 1.0
 """Rows on each side of a cut, at least; nats of log-likelihood that a cut gains, at least."""
-STRENGTH = 0.3
-"""Expected rows that each leaf has in addition."""
+STRENGTH = 0.3  # expected rows that each leaf has in addition
 GROWN, LEAST_GROWN = 1_000_000, 20_000
 """Rows × columns that a tree is grown from, at most; but at least this many rows."""
-WIDEST = 256
-"""Bins of a column, at most: columns of more categories are in no tree."""
+WIDEST = 256  # bins of a column, at most: columns of more categories are in no tree
 LEAF = -1
 
 

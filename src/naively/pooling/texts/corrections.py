@@ -39,8 +39,7 @@ from naively.text.vocabulary import Vocabulary
 
 RIDGES = tuple(4.0**-k for k in range(-2, 4))
 """λ that are tried, in units of the mean squared length of a document."""
-FEWEST = 100
-"""Documents from which corrections are estimated, at least."""
+FEWEST = 100  # documents from which corrections are estimated, at least
 LEAST, MOST = 3, 1 << 20
 """Documents of a term that is corrected, at least; corrections, at most: those of the most frequent
 terms."""
@@ -50,8 +49,7 @@ PATIENCE = 1.01
 """If the out-of-fold log-loss is this many times the best, weaker λ are not tried. A strong λ can
 raise it a little before weaker ones lower it: scores of documents without themselves are about a
 bit less evidence than there is."""
-SHORTEST = 1e-3
-"""Fraction of a step that is tried, at least."""
+SHORTEST = 1e-3  # fraction of a step that is tried, at least
 
 
 @dataclass(frozen=True)

@@ -47,19 +47,15 @@ from naively.pooling.weights import Float32, kept_of
 PAIRS, TRIED_PAIRS = 1 << 20, 1 << 17
 """Pairs of a document and a label from which weights are estimated, and α and γ are chosen, at
 most;"""
-LEAST = 2048
-"""but at least this many documents."""
-TOGETHER = 64
-"""Labels in one task of a worker."""
-WEIGHT_RIDGE, BIAS_RIDGE = 0.1, 0.1
-"""Ridges of the weights and the biases."""
+LEAST = 2048  # but at least this many documents
+TOGETHER = 64  # labels in one task of a worker
+WEIGHT_RIDGE, BIAS_RIDGE = 0.1, 0.1  # ridges of the weights and the biases
 HEAVY = 100.0
 """Weight of the lightest document, at most: with few, very heavy documents the ridge would be
 negligible, and rounding would decide the weights of nearly equal evidence."""
 DAMPING = 1e-12
 """Damping relative to the trace of the curvature, if heavy documents make the ridge negligible."""
-STEPS, AGAIN = 30, 4
-"""Steps of Newton's method, and steps without a group of documents."""
+STEPS, AGAIN = 30, 4  # steps of Newton's method, and steps without a group of documents
 
 
 @dataclass(frozen=True)

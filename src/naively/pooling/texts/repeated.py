@@ -25,15 +25,12 @@ import numpy.typing as npt
 
 from naively.core.exact import Float64, Int64
 
-VIRTUAL = 2.0
-"""Virtual documents of a text that recurs, distributed as all documents are."""
-OFTEN = 10.0
-"""Occurrences of a text of one class that recurs, at least;"""
+VIRTUAL = 2.0  # virtual documents of a text that recurs, distributed as all documents are
+OFTEN = 10.0  # occurrences of a text of one class that recurs, at least;
 TIMES, DEVIATIONS = 3.0, 6.0
 """in multiples of the median of its class, and in standard deviations of a Poisson distribution
 above the median."""
-LEAST = 1e-300
-"""Least probability: class weights may differ by more than the range of float64."""
+LEAST = 1e-300  # least probability: class weights may differ by more than the range of float64
 GRID = float(1 << 20)
 """Shares of a text's classes are multiples of 1 / GRID, so that sums of them are exact."""
 

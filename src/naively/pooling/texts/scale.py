@@ -44,10 +44,8 @@ from naively.pooling.entries import NO_PREDICTIONS, OutOfFoldPredictions
 from naively.pooling.texts.corrections import Corrections, Scored, joined
 from naively.pooling.weights import WORSE, Piece, Pool, Weights
 
-VIRTUAL = 2.0
-"""Virtual documents whose terms are no evidence."""
-ROUNDING = 1e-14
-"""Share of the scores below which a difference is rounding."""
+VIRTUAL = 2.0  # virtual documents whose terms are no evidence
+ROUNDING = 1e-14  # share of the scores below which a difference is rounding
 
 
 def prior_share_of(documents: float) -> float:
@@ -142,24 +140,19 @@ class LabelPriorMixing:
 ALPHAS = (1.0, 0.3, 0.1, 0.03, 0.01)  # smoothing that is tried
 QUARTERS = (0, 1, 2, 3, 4)
 """γ that are tried, in quarters: fourth roots are the same bits on every platform, powers not."""
-WEAK = 0.3
-"""The ridge of weights for the choice of α and γ."""
-LIKELY = 3
-"""The γ, in quarters, for the choice of α."""
-DOUBTS = np.array([5.0, 25.0])
-"""s of D_ts: additional occurrences of a term in average classes."""
+WEAK = 0.3  # the ridge of weights for the choice of α and γ
+LIKELY = 3  # the γ, in quarters, for the choice of α
+DOUBTS = np.array([5.0, 25.0])  # s of D_ts: additional occurrences of a term in average classes
 ASPECTS = 2 + len(DOUBTS)
 """Aspects that the weight of a term is linear in: 1, its rarity, its divergences D_ts."""
-SMALL = 1 << 12
-"""Counts whose logarithms are tabulated."""
+SMALL = 1 << 12  # counts whose logarithms are tabulated
 TRIED, TOGETHER = 2000, 256
 """Documents for the choice of α and γ, at most; documents in one task of a worker."""
 FARTHEST = 300.0
 """Nats by which a class can be behind another, at most, unless ten terms exceed that."""
 
 
-UNBOUNDED = 1e50
-"""The largest value of an aspect if no documents bound it."""
+UNBOUNDED = 1e50  # the largest value of an aspect if no documents bound it
 
 
 @dataclass(frozen=True)

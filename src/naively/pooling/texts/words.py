@@ -46,12 +46,9 @@ from naively.text.vocabulary import Vocabulary, document_keys, term_numbers
 WEIGHED, FEWEST, MOST_NUMBERS = 8192, 512, 1 << 22
 """Texts from which weights are estimated, at most and at least; numbers of their evidence, at most,
 which many classes reach with fewer texts."""
-AT_ONCE = 2048
-"""Texts that are scored at a time."""
-CLASSES = 1 << 20
-"""Classes in a file, at most."""
-LARGEST = 1e50
-"""Largest count or weight in a file."""
+AT_ONCE = 2048  # texts that are scored at a time
+CLASSES = 1 << 20  # classes in a file, at most
+LARGEST = 1e50  # largest count or weight in a file
 
 
 @dataclass(frozen=True)
