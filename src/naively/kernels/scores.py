@@ -39,38 +39,12 @@ from naively.kernels.native import (
 from naively.kernels.sums import TILE
 
 __all__ = [
-    "NONE",
-    "Table",
-    "add_all",
-    "add_distances",
-    "add_evidence",
-    "add_scores",
-    "best_class",
-    "cells_of",
-    "count",
-    "equal_bins",
-    "expect",
-    "expected_of",
-    "gains",
-    "gaussian_dense",
-    "gaussian_sparse",
-    "grow_tree",
-    "leaves_of",
-    "left_out_surprises",
-    "linear_dense",
-    "linear_sparse",
-    "look_up",
-    "look_up_ranks",
-    "pack",
-    "packed_size",
-    "place_columns",
-    "places_of",
-    "projections",
-    "rough_gains",
-    "smooth_shares",
-    "table",
-    "unpack",
-]
+    "NONE", "Table", "add_all", "add_distances", "add_evidence", "add_scores", "best_class",
+    "cells_of", "count", "equal_bins", "expect", "expected_of", "gains", "gaussian_dense",
+    "gaussian_sparse", "grow_tree", "leaves_of", "left_out_surprises", "linear_dense",
+    "linear_sparse", "look_up", "look_up_ranks", "pack", "packed_size", "place_columns",
+    "places_of", "projections", "rough_gains", "smooth_shares", "table", "unpack",
+]  # fmt: skip
 
 FLOOR = -1e20  # lowest score of a zero in sparse rows, so that it cancels to 12 digits
 FARTHEST = -1e300  # lowest score of another value in sparse rows

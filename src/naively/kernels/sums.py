@@ -34,33 +34,11 @@ from naively.kernels.native import (
 )
 
 __all__ = [
-    "CELLS",
-    "LANES",
-    "accumulate",
-    "add_rests",
-    "add_squares",
-    "add_whole",
-    "centre",
-    "column_sizes",
-    "complete",
-    "cut",
-    "dense_deposits",
-    "dense_sums",
-    "deposit_rows",
-    "extent",
-    "flush_all",
-    "has_duplicates",
-    "incomplete",
-    "measure",
-    "needed",
-    "normalise",
-    "round_nearest",
-    "settle_tiles",
-    "sparse_counts",
-    "sparse_deposits",
-    "square",
-    "total_weights",
-]
+    "CELLS", "LANES", "accumulate", "add_rests", "add_squares", "add_whole", "centre",
+    "column_sizes", "complete", "cut", "dense_deposits", "dense_sums", "deposit_rows", "extent",
+    "flush_all", "has_duplicates", "incomplete", "measure", "needed", "normalise", "round_nearest",
+    "settle_tiles", "sparse_counts", "sparse_deposits", "square", "total_weights",
+]  # fmt: skip
 
 LANES = 8  # number of float64 values that a kernel processes at once
 TILE = 8  # rows of a tile of 8 by 16 numbers: sixteen vectors, two per row

@@ -26,28 +26,11 @@ from naively.kernels.native import (
 from naively.kernels.sums import LANES
 
 __all__ = [
-    "DISTINCT",
-    "FRACTIONAL",
-    "FREE",
-    "LANES",
-    "NEGATIVE",
-    "PRESENT",
-    "SHIFT",
-    "class_sizes",
-    "copy_fields",
-    "copy_strings",
-    "count_levels",
-    "encode",
-    "integer_codes",
-    "integer_range",
-    "number_fields",
-    "rows_by_class",
-    "score_levels",
-    "split_fields",
-    "split_objects",
-    "tabulate",
+    "DISTINCT", "FRACTIONAL", "FREE", "LANES", "NEGATIVE", "PRESENT", "SHIFT", "class_sizes",
+    "copy_fields", "copy_strings", "count_levels", "encode", "integer_codes", "integer_range",
+    "number_fields", "rows_by_class", "score_levels", "split_fields", "split_objects", "tabulate",
     "weigh_columns",
-]
+]  # fmt: skip
 
 LEAST, GREATEST = -300, 290  # exponents of ten; Python handles results beyond normal numbers
 

@@ -34,33 +34,12 @@ from naively.kernels.native import (
 )
 
 __all__ = [
-    "GROWTH",
-    "ROOM",
-    "add_counts",
-    "add_curvature",
-    "all_sums",
-    "count_met",
-    "count_terms",
-    "distinct",
-    "doubt_odds",
-    "doubt_scores",
-    "drop_unknown",
-    "first_odds",
-    "hash_documents",
-    "join_words",
-    "keep_others",
-    "label_odds",
-    "label_weights",
-    "left_out",
-    "let_fall",
-    "normalise_rows",
-    "number_grams",
-    "pieces_of",
-    "rehash",
-    "split_characters",
-    "split_words",
+    "GROWTH", "ROOM", "add_counts", "add_curvature", "all_sums", "count_met", "count_terms",
+    "distinct", "doubt_odds", "doubt_scores", "drop_unknown", "first_odds", "hash_documents",
+    "join_words", "keep_others", "label_odds", "label_weights", "left_out", "let_fall",
+    "normalise_rows", "number_grams", "pieces_of", "rehash", "split_characters", "split_words",
     "term_weights",
-]
+]  # fmt: skip
 
 ROOM = 64  # spare bytes at the end of text arrays
 GROWTH = 4  # times the bytes of a text that its lower-case copy may take

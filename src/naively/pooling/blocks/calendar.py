@@ -64,8 +64,6 @@ class Calendar(TableBlock):
         """The name of the part."""
         return PARTS[self.part][0]
 
-    # ---- fitting ---------------------------------------------------------------------------------
-
     @classmethod
     def of_column(cls, rows: FoldedRows, column: int) -> Iterator[OutOfFold]:
         """Fit the parts that vary, if the column holds dates."""
@@ -86,8 +84,6 @@ class Calendar(TableBlock):
         """As the base class."""
         return replace(self, columns=(int(at[0]),), table=self.table[:, classes])
 
-    # ---- scores ----------------------------------------------------------------------------------
-
     def by_level(self, values_: Values) -> Float64:
         """As the base class."""
         evidence: Float64 = self.table[self._cells(values_)]
@@ -97,8 +93,6 @@ class Calendar(TableBlock):
         """The cell of each value of the column, that of missing values last."""
         (column,) = self.columns
         return np.append(values(values_.seconds(column), self.part), len(self.labels))
-
-    # ---- for people ------------------------------------------------------------------------------
 
     def what(self, columns: Sequence[Column], texts: Collection[int]) -> str:
         """As the base class."""
@@ -115,8 +109,6 @@ class Calendar(TableBlock):
         """As the base class."""
         (column,) = self.columns
         return self._cells(rows.values)[rows.codes[:, column]]
-
-    # ---- files and exports -----------------------------------------------------------------------
 
     @classmethod
     def stored(cls, blocks: Sequence[Calendar]) -> Arrays:

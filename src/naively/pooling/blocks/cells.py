@@ -70,8 +70,6 @@ class Cells(TableBlock):
     tag = "cells"
     weeded = True
 
-    # ---- fitting ---------------------------------------------------------------------------------
-
     @classmethod
     def of_column(cls, rows: FoldedRows, column: int) -> Iterator[OutOfFold]:
         """Fit the table of a column."""
@@ -127,8 +125,6 @@ class Cells(TableBlock):
         """True with a constraint: a negative weight would turn the order around."""
         return self.rising is not None
 
-    # ---- scores ----------------------------------------------------------------------------------
-
     def add(self, rows: Rows, weight: float, out: Float64) -> None:
         """As the base class."""
         scores.add_scores(self.cells(rows), self.table, weight, out)
@@ -137,8 +133,6 @@ class Cells(TableBlock):
     def fits_incomplete(self) -> bool:
         """True for a single column."""
         return len(self.columns) == 1
-
-    # ---- for people ------------------------------------------------------------------------------
 
     def what(self, columns: Sequence[Column], texts: Collection[int]) -> str:
         """As the base class."""
@@ -166,8 +160,6 @@ class Cells(TableBlock):
     def cells(self, rows: Rows) -> npt.NDArray[np.integer]:
         """As the base class."""
         return rows.coded(self.way).cells(self.columns)
-
-    # ---- files and exports -----------------------------------------------------------------------
 
     @classmethod
     def stored(cls, blocks: Sequence[Cells]) -> Arrays:

@@ -50,8 +50,6 @@ class Components(Gaussian):
     tag = "components"
     optional = True
 
-    # ---- fitting ---------------------------------------------------------------------------------
-
     @classmethod
     def of_columns(cls, rows: FoldedRows) -> Iterator[OutOfFold]:
         """Fit one block of all numeric columns, if they are many."""
@@ -100,8 +98,6 @@ class Components(Gaussian):
         """Number of free parameters."""
         return super().n_free + self.projection.size
 
-    # ---- densities -------------------------------------------------------------------------------
-
     @cached_property
     def centres(self) -> Float64:
         """As the base class: the least rows that have these means."""
@@ -122,13 +118,9 @@ class Components(Gaussian):
         components = projected(Z, self._lines, np.zeros(len(self.projection)))
         return super().evidence(components.T)
 
-    # ---- for people ------------------------------------------------------------------------------
-
     def what(self, columns: Sequence[Column], texts: Collection[int]) -> str:
         """As the base class."""
         return f"Gaussian of {len(self.projection)} principal components, per class"
-
-    # ---- files and exports -----------------------------------------------------------------------
 
     @classmethod
     def stored(cls, blocks: Sequence[Self]) -> Arrays:

@@ -48,8 +48,6 @@ class Gaussian(Standardised):
 
     tag = "gaussian"
 
-    # ---- fitting ---------------------------------------------------------------------------------
-
     @classmethod
     def of_columns(cls, rows: FoldedRows) -> Iterator[OutOfFold]:
         """Fit densities of all numeric columns, with a tied covariance and with one per class."""
@@ -83,8 +81,6 @@ class Gaussian(Standardised):
     def n_free(self) -> int:
         """Number of free parameters."""
         return self.means.size + self.factors.size
-
-    # ---- densities -------------------------------------------------------------------------------
 
     @cached_property
     def whitening(self) -> Float64:
@@ -148,13 +144,9 @@ class Gaussian(Standardised):
         norms = self.norms() if len(self.factors) > 1 else np.zeros(len(self.means))
         return bounded(shares, evidence, norms)
 
-    # ---- for people ------------------------------------------------------------------------------
-
     def what(self, columns: Sequence[Column], texts: Collection[int]) -> str:
         """As the base class."""
         return "Gaussian, shared" if len(self.factors) == 1 else "Gaussian, per class"
-
-    # ---- files and exports -----------------------------------------------------------------------
 
     @classmethod
     def stored(cls, blocks: Sequence[Self]) -> Arrays:

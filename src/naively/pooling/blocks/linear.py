@@ -267,8 +267,6 @@ class Linear(Standardised):
     tag = "linear"
     optional = True
 
-    # ---- fitting ---------------------------------------------------------------------------------
-
     @classmethod
     def of_columns(cls, rows: FoldedRows) -> Iterator[OutOfFold]:
         """Fit one block of all numeric columns."""
@@ -306,8 +304,6 @@ class Linear(Standardised):
         """Number of free parameters."""
         return self.base.size + self.slopes.size
 
-    # ---- scores ----------------------------------------------------------------------------------
-
     @cached_property
     def _packed(self) -> Float64:
         """The slopes in the format of the kernel."""
@@ -321,13 +317,9 @@ class Linear(Standardised):
         """The share of each number in `evidence` (n, C): slope times value, (n, C, k)."""
         return bounded(Z[:, np.newaxis] * self.slopes, evidence, self.base)
 
-    # ---- for people ------------------------------------------------------------------------------
-
     def what(self, columns: Sequence[Column], texts: Collection[int]) -> str:
         """As the base class."""
         return "logistic regression"
-
-    # ---- files and exports -----------------------------------------------------------------------
 
     @classmethod
     def stored(cls, blocks: Sequence[Linear]) -> Arrays:

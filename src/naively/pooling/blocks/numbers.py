@@ -82,8 +82,6 @@ class Standardised(Block):
         """The share of each number in `evidence` (n, C): (n, C, k)."""
         raise NotImplementedError
 
-    # ---- scores ----------------------------------------------------------------------------------
-
     def _standardised(self, rows: Rows) -> Float64:
         """The standardised numbers of rows, (n, k)."""
         return self.scale.rows(self.columns, rows.codes, rows.values.levels)
@@ -102,8 +100,6 @@ class Standardised(Block):
         shares = self.shares(self._standardised(rows), evidence.T)
         shares = shares * (evidence != 0).any(axis=0)[:, np.newaxis, np.newaxis]
         return weight[:, np.newaxis, np.newaxis] * shares
-
-    # ---- exports ---------------------------------------------------------------------------------
 
     def density(
         self, names: Sequence[str], weight: float, base: Float64, mean: Float64,

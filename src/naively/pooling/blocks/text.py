@@ -34,8 +34,6 @@ class Text(Block):
     tag = "text"
     reads_text = True
 
-    # ---- fitting ---------------------------------------------------------------------------------
-
     @classmethod
     def of_values(
         cls, entries: Entries, named: Collection[int | str], workers: Workers
@@ -59,8 +57,6 @@ class Text(Block):
         """Number of free parameters."""
         return int(self.words.counts.nnz)
 
-    # ---- scores ----------------------------------------------------------------------------------
-
     def by_level(self, values: Values) -> Float64:
         """As the base class."""
         return values.text_evidence(self.words)[0]
@@ -73,13 +69,9 @@ class Text(Block):
         bias: Float64 = self.words.bias[self.words.classes, np.newaxis] * has_terms
         return bias
 
-    # ---- for people ------------------------------------------------------------------------------
-
     def what(self, columns: Sequence[Column], texts: Collection[int]) -> str:
         """As the base class."""
         return f"{len(self.words.vocabulary):,} {self.words.event.name}"
-
-    # ---- files and exports -----------------------------------------------------------------------
 
     @classmethod
     def stored(cls, blocks: Sequence[Text]) -> Arrays:

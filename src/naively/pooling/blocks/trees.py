@@ -70,8 +70,6 @@ class Trees(Block):
 
     tag = "trees"
 
-    # ---- fitting ---------------------------------------------------------------------------------
-
     @classmethod
     def beyond(
         cls, rows: FoldedRows, columns: Sequence[int], expected: Expected, min_gain: float,
@@ -156,8 +154,6 @@ class Trees(Block):
         """Number of free parameters."""
         return self.n_leaves * self.table.shape[1]
 
-    # ---- scores ----------------------------------------------------------------------------------
-
     def leaves(self, rows: Rows) -> npt.NDArray[np.uint32]:
         """The leaf of each row in each tree, (T, n)."""
         codes = np.ascontiguousarray(rows.coded(FINE).codes[list(self.columns)])
@@ -193,14 +189,10 @@ class Trees(Block):
                 on_path[child : child + 2, column] = True
         return on_path
 
-    # ---- for people ------------------------------------------------------------------------------
-
     def what(self, columns: Sequence[Column], texts: Collection[int]) -> str:
         """As the base class."""
         trees = counted(len(self.roots), "decision tree")
         return f"{trees}, {counted(self.n_leaves, 'leaf', 'leaves')}"
-
-    # ---- files and exports -----------------------------------------------------------------------
 
     @classmethod
     def stored(cls, blocks: Sequence[Trees]) -> Arrays:
