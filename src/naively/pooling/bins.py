@@ -214,14 +214,8 @@ def columns_of(
     categorical: Container[int] = (),
 ) -> list[Column]:  # fmt: skip
     """Cut each column of weighted rows (R, d); the words of columns in `worded` are evidence."""
-    return [
-        Column.of(
-            values, _weight_of(column_codes, len(values), weights), j in worded, j in categorical
-        )
-        for j, (column_codes, values) in enumerate(zip(codes.T, levels, strict=True))
-    ]
-
-
-def _weight_of(codes: npt.NDArray[Any], levels: int, weights: Float64) -> Float64:
-    """The weight of each distinct value; missing values are left out."""
-    return np.bincount(codes, weights=weights, minlength=levels + 1)[:-1].astype(np.float64)
+    columns = []
+    for j, (column_codes, values) in enumerate(zip(codes.T, levels, strict=True)):
+        of_values = np.bincount(column_codes, weights, len(values) + 1)[:-1].astype(np.float64)
+        columns.append(Column.of(values, of_values, j in worded, j in categorical))
+    return columns

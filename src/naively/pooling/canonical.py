@@ -66,9 +66,8 @@ class Canonical:
         repeats += float(class_weight[has_unit] @ (1 - 1 / units[has_unit]))
         # count frequencies again: duplicates must not make a category frequent
         if is_duplicate.any():
-            rows = replace(rows, count=once(rows.count, is_duplicate), single=is_duplicate).varied(
-                text
-            )
+            rows = replace(rows, count=once(rows.count, is_duplicate), single=is_duplicate)
+            rows = rows.varied(text)
         values = rows.values()
         keys, of_columns = _keys(rows.codes, values)
         # columns with most values first: where only some columns can be examined, these matter more
@@ -76,16 +75,13 @@ class Canonical:
         of_classes = _class_keys(rows.count, keys)
         class_order = np.lexsort([of_classes, -rows.count.sum(axis=1)])
         row_order = _order(keys, rows.count[class_order])
+        codes = np.asfortranarray(rows.codes[row_order][:, column_order])
+        levels = [rows.levels[j] for j in column_order]
+        count = np.ascontiguousarray(rows.count[class_order][:, row_order])
         return cls(
-            np.asfortranarray(rows.codes[row_order][:, column_order]),
-            [rows.levels[j] for j in column_order],
-            np.ascontiguousarray(rows.count[class_order][:, row_order]),
-            rows.single[class_order][:, row_order],
-            class_weight[class_order],
-            rows.columns[column_order],
-            class_order,
-            repeats,
-        )
+            codes, levels, count, rows.single[class_order][:, row_order], class_weight[class_order],
+            rows.columns[column_order], class_order, repeats,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -116,8 +112,9 @@ class _Rows:
             codes = codes[first]
             count = np.array([np.bincount(group, weights, len(first)) for weights in count])
             single = np.array([np.bincount(group, flags, len(first)) > 0 for flags in single])
+        columns = self.columns[keep]
         return replace(
-            self, codes=codes, levels=levels, count=count, single=single, columns=self.columns[keep]
+            self, codes=codes, levels=levels, count=count, single=single, columns=columns
         )
 
     def _separates(self, j: int, total: Float64, named: bool) -> bool:
@@ -144,23 +141,18 @@ class _Rows:
         order = np.argsort(_keys(self.codes, self.values())[0], kind="stable")
         count = self.count[:, order]
         y, row = np.nonzero(count > 0)
-        dates = map(self._dates, range(len(self.levels)))
-        levels = [
-            values if seconds is None else np.unique(seconds)
-            for values, seconds in zip(self.levels, dates, strict=True)
-        ]
-        is_duplicate[y, order[row]] = duplicated(
-            self.codes[order], levels, y, row, count[y, row], len(count)
-        )
+        dates = zip(self.levels, map(self._dates, range(len(self.levels))), strict=True)
+        levels = [values if seconds is None else np.unique(seconds) for values, seconds in dates]
+        entries = y, row, count[y, row], len(count)
+        is_duplicate[y, order[row]] = duplicated(self.codes[order], levels, *entries)
         return is_duplicate
 
     def values(self) -> list[_Values]:
         """Canonical names of the values of each column."""
         total = self.count.sum(axis=0)
-        columns = zip(
-            self.codes.T, self.levels, map(self._dates, range(len(self.levels))), strict=True
-        )
-        return [_values(codes, levels, dates, total) for codes, levels, dates in columns]
+        dates = map(self._dates, range(len(self.levels)))
+        columns = zip(self.codes.T, self.levels, dates, strict=True)
+        return [_values(*column, total) for column in columns]
 
 
 def _scaled(count: Float64) -> Float64:
@@ -198,9 +190,8 @@ def _values(
         names[:-1][frequency[:-1] < RARE] = 0
         salt_counts = np.append(np.sort(frequency[:-1]), frequency[-1])
     names[-1] = np.uint64(0xFFFFFFFF)  # missing
-    salt = _total(
-        mixed(salt_counts.view(np.uint64) + np.arange(len(salt_counts), dtype=np.uint64) * STEP)
-    )
+    steps = np.arange(len(salt_counts), dtype=np.uint64) * STEP
+    salt = _total(mixed(salt_counts.view(np.uint64) + steps))
     tied = levels.dtype.kind == "T" and len(np.unique(names)) < len(names)
     return _Values(names, salt, tied)
 
@@ -223,9 +214,7 @@ def _keys(codes: npt.NDArray[np.integer], values: list[_Values]) -> tuple[UInt64
     return _row_keys(codes, names, keys), keys
 
 
-def _row_keys(
-    codes: npt.NDArray[np.integer], names: list[UInt64], salts: UInt64
-) -> UInt64:  # fmt: skip
+def _row_keys(codes: npt.NDArray[np.integer], names: list[UInt64], salts: UInt64) -> UInt64:
     """A key of each row from the names of its values, in any order of columns."""
     keys = np.zeros(len(codes), np.uint64)
     for value_names, column, salt in zip(names, codes.T, salts, strict=True):
@@ -245,10 +234,8 @@ def _order(keys: UInt64, count: Float64) -> Int64:
 
 def _class_keys(count: Float64, rows: UInt64) -> UInt64:
     """A key of each class, (C,), from its rows and their weights."""
-    return np.array(
-        [_total(mixed(rows ^ mixed(weights.view(np.uint64) + STEP))) for weights in count],
-        np.uint64,
-    )
+    keys = [_total(mixed(rows ^ mixed(weights.view(np.uint64) + STEP))) for weights in count]
+    return np.array(keys, np.uint64)
 
 
 def _total(keys: UInt64) -> np.uint64:

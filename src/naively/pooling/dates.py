@@ -22,10 +22,7 @@ def as_dates(levels: Levels) -> Float64 | None:
     """
     if levels.dtype.kind != "T" or not len(levels):
         return None
-    first_is_date = is_date(levels[0])
-    if math.isnan(_seconds(levels[0])) or any(
-        is_date(value) != first_is_date for value in levels.tolist()
-    ):
+    if math.isnan(_seconds(levels[0])) or len(set(map(is_date, levels.tolist()))) > 1:
         return None
     timestamps = seconds(levels)
     return None if np.isnan(timestamps).any() else timestamps

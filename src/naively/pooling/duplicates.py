@@ -203,11 +203,8 @@ def coincidences(
     probabilities = np.maximum(observed, np.where(text & named, 0.0, chance))
     order = np.argsort(probabilities, kind="stable")
     others = order[~(text & (observed * pairs < FEWEST))[order]]
-    share = min(
-        _equal(codes, levels, columns, probabilities, pairs)
-        for columns in (order, others)
-        if len(columns)
-    )
+    used = [columns for columns in (order, others) if len(columns)]
+    share = min(_equal(codes, levels, columns, probabilities, pairs) for columns in used)
     return pairs * share, 1 / max(float(probabilities.min()), 1e-300)
 
 
@@ -340,12 +337,8 @@ class _Counts:
         lower = np.maximum(1 - error - DEVIATIONS * np.sqrt(error), 0.0) ** 3
         upper = (1 - error + DEVIATIONS * np.sqrt(error)) ** 3
         repeated = mean > 1
-        return cls(
-            rows,
-            mean,
-            repeated & (variance < expected_variance * lower),
-            repeated & (variance > expected_variance * upper),
-        )
+        even = repeated & (variance < expected_variance * lower)
+        return cls(rows, mean, even, repeated & (variance > expected_variance * upper))
 
 
 def even(y: Int64, count: Float64, n_classes: int) -> npt.NDArray[np.bool_]:

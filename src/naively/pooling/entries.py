@@ -50,11 +50,6 @@ NO_PREDICTIONS = OutOfFoldPredictions(
     0.0, *(np.empty(0, kind) for kind in (np.float32, bool, np.float32))
 )
 """For a model without out-of-fold predictions."""
-
-
-# ---- folds ---------------------------------------------------------------------------------------
-
-
 PARTS = 10  # number of folds
 GROUPS = 5  # groups of folds, without each of which the terms of texts are weighted
 REPEATS, CELLS = 8, 25_000
@@ -259,9 +254,8 @@ class Training:
         count = statistics.estimated()
         y, row = np.nonzero(count > 0)
         keys = statistics.rows.keys / KEYS
-        return cls(
-            statistics.codes, statistics.levels, row, y, count[y, row], keys, len(count)
-        )  # fmt: skip
+        weight = count[y, row]
+        return cls(statistics.codes, statistics.levels, row, y, weight, keys, len(count))
 
     def sampled(self, most: int) -> tuple[npt.NDArray[np.intp], Float64]:
         """A sample of about `most` entries, and its weights."""

@@ -80,10 +80,8 @@ class FixedPlan:
         for name in OF_ROWS:
             arrays[name] = arrays[name][:0]
         shown = mixed_arrays([*map(_shown, plan.columns, levels)])
-        arrays |= {
-            "moves": np.array(importance, np.float64),
-            **{f"shown.{name}": array for name, array in shown.items()},
-        }
+        arrays["moves"] = np.array(importance, np.float64)
+        arrays |= {f"shown.{name}": array for name, array in shown.items()}
         return cls(arrays, tuple(classes.tolist()))
 
     def _digest(self) -> str:
@@ -138,13 +136,13 @@ class FixedPlan:
         """
         prior = (weight + 0.5) / (weight + 0.5).sum()
         block_counts = iter(counts)
-        blocks = [
-            block
-            if block.way is None
-            else block.recounted(next(block_counts), prior, self.plan.columns)
-            for block in self.plan.blocks
-        ]
-        return replace(self.plan, blocks=blocks)
+
+        def estimate(block: Block) -> Block:
+            if block.way is None:
+                return block
+            return block.recounted(next(block_counts), prior, self.plan.columns)
+
+        return replace(self.plan, blocks=[*map(estimate, self.plan.blocks)])
 
 
 def _numbers(arrays: Arrays, name: str, shape: tuple[int, ...]) -> Float64:
@@ -206,10 +204,8 @@ class PlanStatistics(Statistics):
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
         """The shape of each table."""
-        return {
-            "count": (n_classes, int(self.plan.offsets[-1])),
-            "missing": (n_classes, n_features),
-        }
+        n_cells = int(self.plan.offsets[-1])
+        return {"count": (n_classes, n_cells), "missing": (n_classes, n_features)}
 
 
 @dataclass(frozen=True)
@@ -231,10 +227,8 @@ class PlanCounts(Summary[PlanStatistics]):
             assert block.way is not None
             cells = rows.coded(block.way).cells(block.columns).astype(np.int32)[:, np.newaxis]
             values = np.arange(len(block.table))
-            cell_counts = count_levels(Encoded(cells, [values]), batch, workers)
-            tables.append(
-                cell_counts.tables["count"].scatter(1, cell_counts.levels[0], len(values))
-            )
+            counts = count_levels(Encoded(cells, [values]), batch, workers)
+            tables.append(counts.tables["count"].scatter(1, counts.levels[0], len(values)))
         bounds = np.array([len(values) for values in X.levels])
         missing_cells = Encoded((X.codes == bounds).astype(np.int32), [np.arange(1)] * len(bounds))
         missing = count_levels(missing_cells, batch, workers).tables["missing"]

@@ -119,11 +119,8 @@ class Screening:
         """
         screened_entries = None
         for round_number in range(number, max(number + 1, self.last)):
-            candidates = [
-                block
-                for block in self._candidates(round_number, model_blocks)
-                if block not in tried
-            ]
+            blocks = self._candidates(round_number, model_blocks)
+            candidates = [block for block in blocks if block not in tried]
             max_rows = SCREENED // max(1, len(candidates) * self.entries.n_classes)
             rows, weight = self.entries.first(max(LEAST_SCREENED, max_rows))
             if self.half:
@@ -141,9 +138,8 @@ class Screening:
         """The (block, strength) that gain most, the best first; empty if all gain too little."""
         of_each = max(1.0, math.comb(len(self.varied), 2) / max(1, len(self._pairs)))
         threshold = np.log(max(1.0, len(candidates) * of_each)) + LEAST_GAIN
-        max_blocks = min(
-            max(4, len(self.coded[FINE].sizes)), int(self.entries.weight.sum()) // ROWS
-        )
+        n_columns, rows = len(self.coded[FINE].sizes), int(self.entries.weight.sum())
+        max_blocks = min(max(4, n_columns), rows // ROWS)
         ranked = self._ranked(candidates, entries.few)[: RANKED * max_blocks]
         ranked = self._ranked(sorted(ranked), entries)
         if len(self._pairs) > AGAIN:
@@ -190,9 +186,7 @@ class Screening:
             tuple(sorted((*block, j))) for block in narrower for j in self.varied if j not in block
         })  # fmt: skip
 
-    def _cut(
-        self, ways: Sequence[int], blocks: Iterable[tuple[int, ...]]
-    ) -> Iterator[Candidate]:  # fmt: skip
+    def _cut(self, ways: Sequence[int], blocks: Iterable[tuple[int, ...]]) -> Iterator[Candidate]:
         """Cut blocks finer and finer while this separates more values and entries suffice."""
         max_size = TABLE / (self.entries.n_classes * PARTS)
         max_cells = len(self.entries.once) / ENTRIES
@@ -228,9 +222,8 @@ class Screening:
     def _gains(self, candidates: list[Candidate], entries: _Entries) -> Float64:
         """The gain of each candidate at each strength, in nats, on the screened entries."""
         repeats, repeat = self.entries.n_repeats, self.entries.repeat[entries.rows]
-        weight, means, variances = (
-            repeats * values for values in (entries.weight, entries.expected, entries.variance)
-        )
+        weight, means = repeats * entries.weight, repeats * entries.expected
+        variances = repeats * entries.variance
 
         def gains(coded: Coded, columns: Int64) -> Float64:
             block_gains: Float64 = kernel.gains(
@@ -257,9 +250,7 @@ class Screening:
             pieces = [columns[k : k + TRIED] for k in range(0, len(blocks), TRIED)]
             piece_gains = self.workers.map(lambda some: gains(coded, some), pieces)  # noqa: B023
             block_gains = itertools.chain.from_iterable(piece_gains)
-            cached_gains |= {
-                (way, block): gain for block, gain in zip(blocks, block_gains, strict=True)
-            }
+            cached_gains.update(zip(((way, block) for block in blocks), block_gains, strict=True))
         return [cached_gains[candidate] for candidate in candidates]
 
 
@@ -317,7 +308,5 @@ class _Entries:
         """(n * 2 C,) the numbers of each entry that `rough_gains` adds up."""
         residuals = -self.expected
         residuals[np.arange(len(residuals)), self.y] += self.weight
-        addends = np.column_stack(
-            [self.weight, self.expected[:, 1:], residuals[:, 1:], self.variance]
-        )
-        return addends.astype(np.float32).ravel()
+        moments = [self.weight, self.expected[:, 1:], residuals[:, 1:], self.variance]
+        return np.column_stack(moments).astype(np.float32).ravel()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -114,14 +114,11 @@ def familiar(
     weight_by_count = np.bincount(missing_cells.sum(axis=1), weight)
     # the weight of rows with at least k missing cells
     tail_weight = weight_by_count[::-1].cumsum()[::-1]
-    max_missing = (
-        int(np.flatnonzero(tail_weight >= FAMILIAR)[-1]) if (tail_weight >= FAMILIAR).any() else 0
-    )
+    max_missing = int(np.flatnonzero(tail_weight >= FAMILIAR).max(initial=0))
     usual_columns = np.flatnonzero(usual)
     rows = np.flatnonzero(missing_cells.any(axis=1))[:LOOKED_AT]
-    weight_apart = (
-        weight[rows, np.newaxis] * missing_cells[rows][:, usual_columns]
-    ).T @ ~missing_cells[rows]
+    weighted = weight[rows, np.newaxis] * missing_cells[rows][:, usual_columns]
+    weight_apart = weighted.T @ ~missing_cells[rows]
     j, k = np.nonzero(weight_apart < FAMILIAR)
     pairs = np.column_stack([usual_columns[j], k])
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
@@ -131,9 +128,8 @@ def familiar(
 def removed(rows: npt.NDArray[np.integer], columns: int) -> npt.NDArray[np.bool_]:
     """Choose cells to remove by a hash of row numbers, (n, columns): each row has another share."""
     seeds = mixed(rows.astype(np.uint64) * np.uint64(GOLDEN) + np.uint64(1))
-    cells: Any = seeds[:, np.newaxis] + np.arange(1, columns + 1, dtype=np.uint64) * np.uint64(
-        GOLDEN
-    )
+    steps = np.arange(1, columns + 1, dtype=np.uint64) * np.uint64(GOLDEN)
+    cells: Any = seeds[:, np.newaxis] + steps
     return mixed(cells) < seeds[:, np.newaxis]
 
 
@@ -164,24 +160,19 @@ class Plan:
         table_columns, class_order = np.array(places), np.argsort(classes)
         blocks = []
         for block in self.blocks:
-            block_columns = table_columns[list(block.columns)]
-            blocks.append(
-                block.among(block_columns, np.argsort(block_columns), class_order, self.columns)
-            )
+            at = table_columns[list(block.columns)]
+            blocks.append(block.among(at, np.argsort(at), class_order, self.columns))
         incomplete = self.incomplete and self.incomplete.among(len(columns), table_columns)
-        return replace(
-            self, columns=columns, blocks=blocks, bias=self.bias[class_order], incomplete=incomplete
-        )
+        bias = self.bias[class_order]
+        return replace(self, columns=columns, blocks=blocks, bias=bias, incomplete=incomplete)
 
     def of_classes(self, classes: Sequence[int]) -> Plan:
         """The same for some of its classes, in this order."""
         class_order = np.array(classes, np.int64)
         blocks = []
         for block in self.blocks:
-            block_columns = np.array(block.columns)
-            blocks.append(
-                block.among(block_columns, np.arange(len(block_columns)), class_order, self.columns)
-            )
+            at = np.array(block.columns)
+            blocks.append(block.among(at, np.arange(len(at)), class_order, self.columns))
         return replace(self, blocks=blocks, bias=self.bias[class_order])
 
     def recounted(self, entries: Entries) -> Plan:
@@ -280,22 +271,18 @@ class Plan:
         columns = incomplete.columns.tolist()
         position = {j: k for k, j in enumerate(columns)}
         share = 1 - np.arange(len(columns) + 1) / max(1, len(columns))
-        gaps = Gaps(
-            tuple(cut(names[j], self.columns[j], FINE) for j in columns),
-            tuple((~incomplete.familiar[incomplete.columns]).tolist()),
-            incomplete.most,
-            tuple((position[j], position[k]) for j, k in incomplete.together.tolist()),
-            incomplete.factors[places(share)],
-        )
+        cuts = tuple(cut(names[j], self.columns[j], FINE) for j in columns)
+        unfamiliar = tuple((~incomplete.familiar[incomplete.columns]).tolist())
+        together = tuple((position[j], position[k]) for j, k in incomplete.together.tolist())
+        factors = incomplete.factors[places(share)]
         present = [
             block.present_term(names, self.columns, weight)
             for block, weight in zip(self.blocks, incomplete.weights.tolist(), strict=True)
             if weight and not block.reads_text
         ]
-        incomplete_formula = Formula(
-            no_bias, [*present, *_mixed(texts, incomplete.weights, no_bias, mixing, first_texts)]
-        )
-        return replace(formula, gaps=gaps, other=incomplete_formula)
+        text_terms = _mixed(texts, incomplete.weights, no_bias, mixing, first_texts)
+        gaps = Gaps(cuts, unfamiliar, incomplete.most, together, factors)
+        return replace(formula, gaps=gaps, other=Formula(no_bias, [*present, *text_terms]))
 
 
 def _mixed(
@@ -419,13 +406,11 @@ def _columns(arrays: Arrays, n_columns: int) -> Iterator[Column]:
     sizes = [fine_bins(values) for values in levels]
     if max(sizes) > BINS:
         raise ValueError(f"a column has {max(sizes):,} bins, where {BINS:,} are the most")
-    coarser = checked(
-        arrays, "coarser", np.uint16, (len(PAIRS + TRIPLES), sum(sizes))
-    ).astype(np.int64)  # fmt: skip
+    stored = checked(arrays, "coarser", np.uint16, (len(PAIRS + TRIPLES), sum(sizes)))
+    coarser = stored.astype(np.int64)
     dated = checked(arrays, "dated", np.uint8, (n_columns,))
-    if (dated > 1).any() or any(
-        values.dtype.kind == "T" for values, is_date in zip(levels, dated, strict=True) if is_date
-    ):
+    is_text = np.array([values.dtype.kind == "T" for values in levels], bool)
+    if (dated > 1).any() or (is_text & (dated > 0)).any():
         raise ValueError("dates in it are no numbers")
     bins_by_column = np.split(coarser, np.cumsum(sizes)[:-1], axis=1)
     for k, (values, bins) in enumerate(zip(levels, bins_by_column, strict=True)):
@@ -439,11 +424,8 @@ def _blocks(arrays: Arrays, columns: list[Column], n_classes: int) -> list[Block
     widths = checked(arrays, "widths", np.int64, (None,))
     flat_columns = checked(arrays, "columns", np.int64, (None,))
     tags = bytes(checked(arrays, "kinds", np.uint8, (None,))).decode("utf-8", "replace").split()
-    if (
-        (widths < 1).any()
-        or (widths > len(flat_columns)).any()
-        or widths.sum() != len(flat_columns)
-    ):
+    n_columns = len(flat_columns)
+    if (widths < 1).any() or (widths > n_columns).any() or widths.sum() != n_columns:
         raise ValueError("the columns do not belong to the blocks")
     if (flat_columns < 0).any() or (flat_columns >= len(columns)).any():
         raise ValueError("a block is of a column that is not there")
@@ -451,19 +433,12 @@ def _blocks(arrays: Arrays, columns: list[Column], n_classes: int) -> list[Block
         raise ValueError(f"it has {len(widths)} blocks, but {len(tags)} kinds of blocks")
     if unknown := set(tags) - kinds().keys():
         raise ValueError(f"it has blocks of an unknown kind, {min(unknown)!r}")
-    block_columns = [
-        tuple(flat_columns[end - width : end].tolist())
-        for width, end in zip(widths, np.cumsum(widths), strict=True)
-    ]
+    ends = zip(widths, np.cumsum(widths), strict=True)
+    block_columns = [tuple(flat_columns[end - width : end].tolist()) for width, end in ends]
     if any(a >= b for block in block_columns for a, b in pairwise(block)):
         raise ValueError("the columns of a block are out of order")
-    by_kind = {
-        tag: iter(kinds()[tag].read(
-            arrays,
-            [block for block, block_tag in zip(block_columns, tags, strict=True)
-             if block_tag == tag],
-            columns, n_classes,
-        ))
-        for tag in dict.fromkeys(tags)
-    }  # fmt: skip
+    by_kind = {}
+    for tag in dict.fromkeys(tags):
+        of_kind = [*compress(block_columns, [block_tag == tag for block_tag in tags])]
+        by_kind[tag] = iter(kinds()[tag].read(arrays, of_kind, columns, n_classes))
     return [next(by_kind[tag]) for tag in tags]

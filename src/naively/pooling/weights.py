@@ -179,10 +179,9 @@ class Piece:
         logits = np.concatenate([np.zeros_like(self.base[:1]), self.base])
         log_prior = logits - np.logaddexp.reduce(logits, axis=0)
         true_log_prior = log_prior[self.y, np.arange(len(self.y))]
-        log_share = np.log1p(-prior_share) if prior_share < 1 else -np.inf
-        log_likelihood = np.logaddexp(
-            np.float32(log_share) - losses, np.float32(np.log(prior_share)) + true_log_prior
-        )
+        log_share = np.float32(np.log1p(-prior_share) if prior_share < 1 else -np.inf)
+        log_prior_share = np.float32(np.log(prior_share))
+        log_likelihood = np.logaddexp(log_share - losses, log_prior_share + true_log_prior)
         return (1 - prior_share) * proba + prior_share * np.exp(log_prior[1:]), -log_likelihood
 
     def predict(self, scores: Float32, prior_share: float) -> EntryPredictions:
@@ -218,9 +217,8 @@ class Piece:
             share = self.weight * proba[0] * (1 - proba[0])
             if len(x) > n_blocks:
                 hessian[n_blocks:, :n_blocks] = np.multiply.outer([-1.0, 1.0], self.flat @ share)
-                hessian[n_blocks:, n_blocks:] = share.sum(dtype=np.float64) * np.array(
-                    [[1, -1], [-1, 1]]
-                )
+                signs = np.array([[1, -1], [-1, 1]])
+                hessian[n_blocks:, n_blocks:] = share.sum(dtype=np.float64) * signs
                 hessian[:n_blocks, n_blocks:] = hessian[n_blocks:, :n_blocks].T
             flat = self.flat * np.sqrt(share)
             hessian[:n_blocks, :n_blocks] = _product(flat, flat.T)
@@ -334,12 +332,8 @@ class Pool:
             scores = self._scores(place.x, _inverse(curve + penalty))
             loss = self._loss(scores)
             if best_scores is None or loss < least_loss:
-                best_weights, best_scores, best_ridge, least_loss = (
-                    place.x,
-                    scores,
-                    candidate,
-                    loss,
-                )
+                best_weights, best_scores = place.x, scores
+                best_ridge, least_loss = candidate, loss
             elif loss > WORSE * least_loss:
                 break
         assert best_weights is not None
@@ -421,9 +415,8 @@ class Pool:
 
     def _loss(self, scores: Sequence[Float32]) -> float:
         """The log-loss by scores of the pieces, before prior mixing."""
-        losses = self.workers.map(
-            lambda pair: pair[0].expected(pair[1])[1], zip(self.pieces, scores, strict=True)
-        )
+        pairs = zip(self.pieces, scores, strict=True)
+        losses = self.workers.map(lambda pair: pair[0].expected(pair[1])[1], pairs)
         return _mean(np.concatenate(losses), self._weight)
 
     @property
@@ -439,9 +432,9 @@ class Pool:
         self, pieces: Sequence[Piece], scores: Sequence[Float32]
     ) -> OutOfFoldPredictions:
         """The predictions by scores, after prior mixing."""
+        pairs = zip(pieces, scores, strict=True)
         predictions = self.workers.map(
-            lambda pair: pair[0].predict(pair[1], self.prior_share),
-            zip(pieces, scores, strict=True),
+            lambda pair: pair[0].predict(pair[1], self.prior_share), pairs
         )
         losses, confidence, correct = map(np.concatenate, zip(*predictions, strict=True))
         weight = np.concatenate([piece.weight for piece in pieces])  # `shift` changes it
@@ -450,10 +443,8 @@ class Pool:
     def _penalty(self, ridge: float, more: float) -> Float64:
         """The matrix R of the ridge ½ xᵀ R x."""
         first_blocks = np.flatnonzero(~self.added & ~self.free)
-        matrix = np.zeros((self.size, self.size))
-        matrix[np.ix_(first_blocks, first_blocks)] = ridge * (
-            np.eye(len(first_blocks)) - 1 / max(1, len(first_blocks))
-        )
+        matrix, n_first = np.zeros((self.size, self.size)), len(first_blocks)
+        matrix[np.ix_(first_blocks, first_blocks)] = ridge * (np.eye(n_first) - 1 / max(1, n_first))
         diagonal = np.full(len(matrix), BIAS)
         diagonal[: self.blocks] = np.where(self.added, max(more, LEAST), LEAST)
         return matrix + np.diag(diagonal)
