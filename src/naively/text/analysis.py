@@ -171,10 +171,8 @@ class Analysis:
             spans = _sought(tokens, text)
         positions = [k for k, token in enumerate(tokens) if token not in self._left_out]
         for i, j in self._windows(len(positions)):
-            yield (
-                " ".join(tokens[k] for k in positions[i:j]),
-                [span for k in positions[i:j] for span in spans[k]],
-            )
+            places = [span for k in positions[i:j] for span in spans[k]]
+            yield " ".join(tokens[k] for k in positions[i:j]), places
 
     def _located_characters(self, text: str) -> Iterable[tuple[str, list[Span]]]:
         """Yield the n-grams of characters, and their positions in the text."""
@@ -309,11 +307,9 @@ def _sought(terms: Iterable[str], text: str) -> list[list[Span]]:
         start = text.find(term, end)
         if start < 0:
             start = text.find(term)
-        if start < 0:
-            occurrences.append([])
-        else:
+        if start >= 0:
             end = start + len(term)
-            occurrences.append([(start, end)])
+        occurrences.append([(start, end)] if start >= 0 else [])
     return occurrences
 
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from naively.core.exact import Float64, Int64
 from naively.core.workers import Workers
-from naively.kernels import text
 from naively.kernels import text as kernel
 from naively.text.analysis import Analysis
 from naively.text.documents import Documents
@@ -76,7 +75,7 @@ class Indexer:
         shape = last - first, self.buckets or len(self.vocabulary)
         if merged:
             data = np.empty(len(ids))
-            n_cells = text.distinct(ids, indptr, shape[1], data)
+            n_cells = kernel.distinct(ids, indptr, shape[1], data)
             return DocumentRows(data[:n_cells], ids[:n_cells], indptr, shape)
         if len(self._ones) < len(ids):
             self._ones = np.ones(len(self._ids))
@@ -165,12 +164,8 @@ class Counter:
         """Return all counts."""
         width = self.terms.buckets or len(self.terms.vocabulary)
         vocabulary = None if self.terms.buckets else self.terms.vocabulary
-        documents = self.documents[:, :width].astype(np.int64)
-        return Counts(
-            vocabulary,
-            self.total[:, :width].astype(np.int64),
-            documents if self.documents.shape[1] else None,
-        )
+        total, documents = (t[:, :width].astype(np.int64) for t in (self.total, self.documents))
+        return Counts(vocabulary, total, documents if self.documents.shape[1] else None)
 
 
 def _wider(table: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
@@ -198,9 +193,10 @@ def count(
     def new() -> Counter:
         return Counter(Indexer(analysis, buckets), n_classes, once, by_document, dtype)
 
-    counters = _each(
-        documents, workers, new, lambda counter, part: counter.count(documents, classes, *part)
-    )[1]
+    def add(counter: Counter, part: tuple[int, int]) -> None:
+        counter.count(documents, classes, *part)
+
+    _, counters = _each(documents, workers, new, add)
     counter = counters.pop() if counters else new()
     for further in counters:
         counter.merge(further)
@@ -229,7 +225,7 @@ def rows_and_vocabulary(
     indptr = np.concatenate([np.zeros(1, np.int64), *ends])
     data = np.empty(len(indices))
     shape = len(documents), buckets or len(vocabulary)
-    n_cells = text.distinct(indices, indptr, shape[1], data)
+    n_cells = kernel.distinct(indices, indptr, shape[1], data)
     return DocumentRows(data[:n_cells], indices[:n_cells], indptr, shape), vocabulary
 
 

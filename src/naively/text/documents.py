@@ -81,13 +81,10 @@ class Documents:
         total = 0 if len(offsets) == 0 else int(offsets[-1] - offsets[0])
         if total > LONGEST and (lengths := np.diff(offsets)).max() > LONGEST:
             i = int(lengths.argmax())
-            raise ValueError(
-                f"document {i} has {lengths[i]:,} bytes; cut documents to at most {LONGEST:,}"
-            )
-        documents = cls(
-            np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8),
-            offsets.astype(np.int64, copy=False),
-        )
+            problem = f"document {i} has {lengths[i]:,} bytes"
+            raise ValueError(f"{problem}; cut documents to at most {LONGEST:,}")
+        text = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+        documents = cls(text, offsets.astype(np.int64, copy=False))
         return documents if valid is None else documents.where(valid)
 
     def _in_utf8(self) -> Documents:
@@ -177,9 +174,8 @@ codecs.register_error(ERRORS, _replaced)
 def _is_bytes(kind: pa.DataType) -> bool:
     """Return whether an Arrow type holds bytes, which may be invalid UTF-8."""
     base = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return (
-        pa.types.is_binary(base) or pa.types.is_large_binary(base) or pa.types.is_binary_view(base)
-    )  # fmt: skip
+    kinds = pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view
+    return any(is_kind(base) for is_kind in kinds)
 
 
 def _large(kind: pa.DataType) -> pa.DataType:

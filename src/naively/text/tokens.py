@@ -175,8 +175,6 @@ def of_terms(documents: list[list[bytes]]) -> Units:
     text = b"".join(term for terms in documents for term in terms) + bytes(kernel.ROOM)
     lengths = [len(term) for terms in documents for term in terms]
     starts = np.cumsum([0, *lengths])
-    count = len(documents)
+    data, count = np.frombuffer(text, np.uint8), len(documents)
     groups = np.cumsum([len(terms) for terms in documents], dtype=np.int64)
-    return Units(
-        np.frombuffer(text, np.uint8), starts[:-1], starts[1:], groups, np.arange(count), count
-    )
+    return Units(data, starts[:-1], starts[1:], groups, np.arange(count), count)

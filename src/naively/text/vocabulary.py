@@ -79,10 +79,8 @@ class Vocabulary:
         if (terms[starts[starts < len(terms)]] & 0xC0 == 0x80).any():
             raise ValueError("a term begins within a character")
         vocabulary = cls.of(terms, lengths)
-        if (
-            len(vocabulary) != len(lengths)
-            or (vocabulary.order() != np.arange(len(vocabulary))).any()
-        ):
+        in_order = np.arange(len(lengths))
+        if len(vocabulary) != len(lengths) or (vocabulary.order() != in_order).any():
             raise ValueError("its terms are not sorted and distinct")
         return vocabulary
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -106,10 +107,8 @@ class PooledParameters(Parameters):
         if not isinstance(X, Encoded):
             return {}
         used = {j for block in self.plan.blocks if block.way is not None for j in block.columns}
-        numeric = {
-            j for j, column in enumerate(self.plan.columns) if column.is_number or j not in used
-        }
-        excluded = numeric | {j for j in used if j in but}
+        columns = enumerate(self.plan.columns)
+        excluded = {j for j, column in columns if column.is_number or j not in used or j in but}
         return categories(self.levels, X, excluded)
 
     def chunk(self, X: Data, n_classes: int) -> int:
@@ -182,11 +181,9 @@ class PooledParameters(Parameters):
             return None
         levels = incomplete.levels(missing)
         rows = np.flatnonzero(levels)
-        return (
-            _Missing(rows, missing[rows], incomplete.factors[levels[rows] - 1])
-            if len(rows)
-            else None
-        )
+        if not len(rows):
+            return None
+        return _Missing(rows, missing[rows], incomplete.factors[levels[rows] - 1])
 
     def _incomplete(self, X: Encoded, some: _Missing) -> Iterator[tuple[Block, Float64, Float64]]:
         """For each block: (block, its weight in each such row, its evidence (C, n) if present)."""
@@ -231,10 +228,9 @@ class PooledParameters(Parameters):
             weights, evidence = np.full(len(rows), weight), np.zeros((len(self.bias), len(rows)))
             block.add(rows, 1.0, evidence)
             if incomplete is not None:
-                no_evidence = np.zeros(len(incomplete.rows)), 0.0
-                weights[incomplete.rows], evidence[:, incomplete.rows] = incomplete_blocks.get(
-                    id(block), no_evidence
-                )
+                some = incomplete.rows
+                no_evidence = np.zeros(len(some)), 0.0
+                weights[some], evidence[:, some] = incomplete_blocks.get(id(block), no_evidence)
             yield block, weights, evidence - block.biases(rows)
 
     def contributions(self, X: Data) -> Float64:
@@ -330,10 +326,7 @@ class PooledParameters(Parameters):
     def _in_all(self) -> list[float] | None:
         """The importance of each column, interactions included."""
         X, share, prior = self._first(self._max_rows)
-        return [
-            mean_contribution(contribution, share, prior)
-            for contribution in self.contributions(X).T
-        ]
+        return [mean_contribution(column, share, prior) for column in self.contributions(X).T]
 
     @property
     def _max_rows(self) -> int:
@@ -355,10 +348,9 @@ class PooledParameters(Parameters):
             Evidence([names[j] for j in block.columns], self._what(block), weight, importance)
             for block, weight, importance in self._ranked()
         ]
-        column_importance = (
-            None if self._in_all is None else dict(zip(names, self._in_all, strict=True))
-        )
-        return Evidences(evidences, column_importance, self.out_of_fold)
+        in_all = self._in_all
+        of_columns = None if in_all is None else dict(zip(names, in_all, strict=True))
+        return Evidences(evidences, of_columns, self.out_of_fold)
 
     @property
     def out_of_fold(self) -> OutOfFoldPredictions | None:  # type: ignore[override]
@@ -421,12 +413,9 @@ class PooledParameters(Parameters):
 
     def _ranked(self) -> list[tuple[Block, float, float]]:
         """(block, weight, importance) of each block with a weight, most important first."""
-        weighted_blocks = zip(
-            self.plan.blocks, self.plan.weights.tolist(), self._importance, strict=True
-        )
-        return sorted(
-            (triple for triple in weighted_blocks if triple[1]), key=lambda triple: -triple[2]
-        )
+        weights = self.plan.weights.tolist()
+        triples = zip(self.plan.blocks, weights, self._importance, strict=True)
+        return sorted(filter(itemgetter(1), triples), key=lambda triple: -triple[2])
 
     def _what(self, block: Block) -> str:
         """A short description of a block."""
@@ -464,8 +453,8 @@ class PlannedParameters(PooledParameters):
 
         Each bin is represented by its first value. Columns that are not counted alone are missing.
         """
-        drawn_codes = np.array([len(levels) for levels in self.levels], np.int32)
-        drawn_codes = np.repeat(drawn_codes[np.newaxis], len(codes), axis=0)
+        missing = np.array([len(levels) for levels in self.levels], np.int32)
+        drawn_codes = np.tile(missing, (len(codes), 1))
         for block, counts in zip(self.fixed_plan.cells, self._counts, strict=True):
             if len(block.columns) > 1:
                 continue
@@ -488,9 +477,9 @@ class PlannedParameters(PooledParameters):
     def _importance(self) -> list[float]:
         """Importance from the counts; for normal densities that of the rows it was fitted to."""
         importances, counts = [], iter(self._counts)
-        for block, weight, importance in zip(
-            self.plan.blocks, self.plan.weights, self.fixed_plan.importance, strict=True
-        ):
+        fitted_importance = self.fixed_plan.importance
+        triples = zip(self.plan.blocks, self.plan.weights, fitted_importance, strict=True)
+        for block, weight, importance in triples:
             if block.way is None:
                 importances.append(float(importance))
                 continue
@@ -512,10 +501,8 @@ class PlannedParameters(PooledParameters):
         """The counts of a block; None for normal densities and parts of dates, which have none."""
         if block.way is None:
             return None
-        positions = {
-            (counted.columns, counted.way): k for k, counted in enumerate(self.fixed_plan.cells)
-        }
-        return self._counts[positions[block.columns, block.way]]
+        cells = [(counted.columns, counted.way) for counted in self.fixed_plan.cells]
+        return self._counts[cells.index((block.columns, block.way))]
 
     @property
     def out_of_fold(self) -> None:  # type: ignore[override]

@@ -209,8 +209,7 @@ class _Fit:
         half_folds = math.comb(len(interacting), 2) > MANY_PAIRS * len(self.entries.once)
         screening = Screening(
             self.entries, self.coded, self.bins_with_values, interacting, self.prior,
-            self.interactions,
-            self.workers, half_folds,
+            self.interactions, self.workers, half_folds,
         )  # fmt: skip
         round_number = 0 if self.interactions != 0 and len(interacting) > 1 else ROUNDS
         current: Expected | None = None  # of the blocks so far
@@ -219,10 +218,9 @@ class _Fit:
             chosen_columns = [
                 evidence.block.columns for evidence in chosen if evidence.block.way is not None
             ]
-            min_gain = ONE_MORE * estimate.log_loss
-            round_number, interactions = screening.best(
-                round_number, expected, chosen_columns, tried, min_gain
-            )
+            gain = ONE_MORE * estimate.log_loss
+            found = screening.best(round_number, expected, chosen_columns, tried, gain)
+            round_number, interactions = found
             if not interactions:
                 break
             means, variances = expected.weighed(self.entries.full_weight)
@@ -231,9 +229,8 @@ class _Fit:
                 interactions,
             )
             flags = np.append(added, np.ones(len(interactions), bool))
-            start = np.concatenate(
-                [estimate.of_blocks, np.full(len(interactions), 0.5), estimate.bias]
-            )
+            halves = np.full(len(interactions), 0.5)
+            start = np.concatenate([estimate.of_blocks, halves, estimate.bias])
             extended, flags, trial = self._weighed_signed(extended, flags, ridge, start)
             old_loss, new_loss = estimate.log_loss, trial.log_loss
             if half_folds:
@@ -246,9 +243,8 @@ class _Fit:
             round_number += 1
         of_chance = rows < len(self.varied)  # columns that were selected on all rows
         if self.interactions == "auto" and len(interacting) > 1 and not of_chance:
-            chosen, estimate = self._with_trees(
-                chosen, added, estimate, ridge, interacting, current
-            )
+            known = added, estimate, ridge, interacting, current
+            chosen, estimate = self._with_trees(chosen, *known)
         used = np.array([evidence not in without_gain for evidence in chosen])
         of_chosen = estimate.of_blocks[used]
         chosen = [*compress(chosen, used)]
@@ -256,9 +252,8 @@ class _Fit:
         weights = np.zeros(len(chosen))
         weights[: len(of_chosen)] = of_chosen
         blocks = [evidence.block for evidence in chosen]
-        incomplete = self._incomplete(
-            chosen, [chosen.index(evidence) for evidence in single_blocks]
-        )
+        single = [chosen.index(evidence) for evidence in single_blocks]
+        incomplete = self._incomplete(chosen, single)
         return Plan(self.columns, blocks, weights, estimate.bias, estimate.shifted, incomplete)
 
     def _with_trees(
@@ -273,12 +268,10 @@ class _Fit:
         if trees is None:
             return chosen, estimate
         start = np.concatenate([estimate.of_blocks, [0.5], estimate.bias])
-        extended, _, trial = self._weighed_signed(
-            [*chosen, trees], np.append(added, True), ridge, start
-        )
-        if trial.log_loss > estimate.log_loss * (1 - ONE_MORE):
-            return chosen, estimate
-        return extended, trial
+        flags = np.append(added, True)
+        extended, _, trial = self._weighed_signed([*chosen, trees], flags, ridge, start)
+        is_better = trial.log_loss <= estimate.log_loss * (1 - ONE_MORE)
+        return (extended, trial) if is_better else (chosen, estimate)
 
     def _incomplete(self, blocks: list[OutOfFold], single: list[int]) -> Incomplete:
         """How rows with missing cells are scored, by the blocks with the indices `single`."""
@@ -374,27 +367,24 @@ class _Fit:
         entries = self.entries.once
         log_proba = np.log(self.priors)[entries.part, 0] + shift
         log_proba -= np.logaddexp.reduce(log_proba, axis=1, keepdims=True)
-        true_log_proba, max_log_proba = (
-            log_proba[np.arange(len(entries)), entries.y],
-            log_proba.max(axis=1),
-        )
+        true_log_proba = log_proba[np.arange(len(entries)), entries.y]
+        max_log_proba = log_proba.max(axis=1)
         weight = entries.weight * np.exp(shift)[entries.y]
         loss = float(-(weight * true_log_proba).sum() / max(weight.sum(), 1e-300))
-        return OutOfFoldPredictions(
-            loss, np.exp(max_log_proba), true_log_proba == max_log_proba, weight
-        )
+        is_right = true_log_proba == max_log_proba
+        return OutOfFoldPredictions(loss, np.exp(max_log_proba), is_right, weight)
 
     # ---- evidence ----------------------------------------------------------------------------
 
     def _first(self) -> list[OutOfFold]:
         """The evidence of single columns, of all numeric columns together, and of texts."""
-        of_columns = self.workers.map(
-            lambda j: [
-                evidence for kind in kinds().values() for evidence in kind.of_column(self.rows, j)
-            ],
-            self.varied,
-        )
-        joint = (kind.of_columns(self.rows) for kind in kinds().values())
+        every_kind = kinds().values()
+
+        def of_column(j: int) -> list[OutOfFold]:
+            return [evidence for kind in every_kind for evidence in kind.of_column(self.rows, j)]
+
+        of_columns = self.workers.map(of_column, self.varied)
+        joint = (kind.of_columns(self.rows) for kind in every_kind)
         return [*chain.from_iterable(of_columns), *chain.from_iterable(joint), *self.of_values]
 
     def _pieces(self, rows: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
@@ -432,9 +422,8 @@ class _Fit:
             if keep.all():
                 return blocks, added, weights
             blocks, added = [*compress(blocks, keep)], added[keep]
-            start = (
-                start if start is None else np.append(start[: len(keep)][keep], start[len(keep) :])
-            )
+            if start is not None:
+                start = np.append(start[: len(keep)][keep], start[len(keep) :])
         return [], added, self._none()
 
     def _none(self) -> Weights:
@@ -461,9 +450,8 @@ class _Fit:
 
         pieces = self.workers.map(piece, self._pieces(np.arange(len(sample))))
         free = np.array([block.block.optional for block in blocks])
-        pool = Pool(
-            pieces, added, self.workers, shift=entries.shift, free=free, copies=entries.n_repeats
-        )
+        shift, copies = entries.shift, entries.n_repeats
+        pool = Pool(pieces, added, self.workers, shift=shift, free=free, copies=copies)
         # evidence from all rows is a little smaller for the class of a held-out row, and with more
         # columns than rows the weights would learn that
         shared = entries.weight.sum() < len(self.varied)
@@ -482,9 +470,8 @@ class _Fit:
         is_validation = ~screened(self.entries.home[sample])
         assert weights.out_of_fold.losses is not None
         weight = weights.out_of_fold.weight[is_validation]
-        return float(
-            (weight * weights.out_of_fold.losses[is_validation]).sum() / max(weight.sum(), 1e-300)
-        )
+        losses = weights.out_of_fold.losses[is_validation]
+        return float((weight * losses).sum() / max(weight.sum(), 1e-300))
 
     def _expected(self, blocks: list[OutOfFold], weights: Weights) -> Expected:
         """Out-of-fold class probabilities of the model for each entry.
@@ -509,9 +496,8 @@ class _Fit:
                     block.add_all(weight, rows, fold_scores)
             row_proba = np.empty((len(rows), classes))
             row_others = np.empty((len(rows), PARTS if nested else 0, classes), np.float32)
-            kernel.expected_of(
-                scores, fold_scores, part, entries.full_weight[rows], row_proba, row_others
-            )
+            weight = entries.full_weight[rows]
+            kernel.expected_of(scores, fold_scores, part, weight, row_proba, row_others)
             proba[rows] = row_proba
             if nested:
                 others[rows] = row_others
@@ -609,10 +595,8 @@ class Pooled(Family[Any, PooledParameters]):
     ) -> Self:
         """The family for these classes and columns; named columns become numbers."""
         text = tuple(k for k, name in enumerate(names) if name in self.text)
-        declared = tuple(
-            (k, types[name]) for k, name in enumerate(names) if types and name in types
-        )
-        signs = dict(self.monotone)
+        types, signs = types or {}, dict(self.monotone)
+        declared = tuple((k, types[name]) for k, name in enumerate(names) if name in types)
         monotone = tuple((k, signs[name]) for k, name in enumerate(names) if name in signs)
         plan = self.plan and self.plan.among(classes)
         return replace(self, text=text, plan=plan, types=declared, monotone=monotone)

@@ -62,10 +62,8 @@ class WeightedTerms:
     @property
     def smoothing(self) -> list[tuple[str, float]]:
         """(What is counted, its alpha) of each event."""
-        alphas: list[Any] = [block.scale.alpha for block, _ in self.parts]
-        return [
-            (block.event.analysis.unit, a) for (block, _), a in zip(self.parts, alphas, strict=True)
-        ]
+        blocks: list[Any] = [block for block, _ in self.parts]
+        return [(block.event.analysis.unit, block.scale.alpha) for block in blocks]
 
     def strongest_absent(self, text: str, a: int, b: int, most: int) -> list[str]:
         """The words that are not in a text with most evidence for class a against b."""

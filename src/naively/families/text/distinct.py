@@ -15,14 +15,7 @@ from naively.core.workers import Workers
 from naively.families.text.parameters import Estimated, TextParameters
 from naively.pooling.entries import LIGHTEST
 from naively.pooling.texts.label_scale import RecurringLabels
-from naively.pooling.texts.repeated import (
-    GRID,
-    Repeated,
-    RepeatedLabels,
-    once,
-    recur,
-    weights_of,
-)
+from naively.pooling.texts.repeated import GRID, Repeated, RepeatedLabels, once, recur, weights_of
 from naively.pooling.texts.scale import ASPECTS, PriorMixing, RecurringPredictions, prior_share_of
 from naively.statistics.base import Batch
 from naively.statistics.documents import ROOM, DocumentSample
@@ -80,9 +73,8 @@ class DistinctTexts:
         counts, estimated = np.zeros((2, len(rows), class_weights.shape[1]))
         np.add.at(counts, group, class_weights)
         np.add.at(estimated, group, class_weights * sample.stands[:, np.newaxis])
-        totals, estimated_totals = (
-            matrix[:, 0] if labels else matrix.sum(axis=1) for matrix in (counts, estimated)
-        )
+        matrices = counts, estimated
+        totals, estimated_totals = (m[:, 0] if labels else m.sum(axis=1) for m in matrices)
         stands = np.divide(estimated_totals, totals, out=np.ones(len(totals)), where=totals > 0)
         recurring = recur(counts, totals)
         texts, complete = sample.documents[rows], sample.is_complete
@@ -199,9 +191,8 @@ class DistinctTexts:
             defined[:] = False
         differences = np.zeros(len(defined))
         others_share, overall = others[1:][defined] / others[0], present[1:][defined] / present[0]
-        differences[defined] = np.log(others_share / (1 - others_share)) - np.log(
-            overall / (1 - overall)
-        )
+        log_odds = np.log(others_share / (1 - others_share))
+        differences[defined] = log_odds - np.log(overall / (1 - overall))
         return differences
 
     def counted_once(

@@ -61,9 +61,8 @@ class LabelTerms(LinearParameters):
         """x_t W_tl log θ_tl / θ'_tl."""
         with_label, without_label = _apart(self.total.gather(1, columns))
         alpha = columns_of(self.alpha, columns)
-        slope = (
-            log(with_label + alpha) - log(without_label + alpha) + self.log_totals[:, np.newaxis]
-        )
+        slope = log(with_label + alpha) - log(without_label + alpha)
+        slope = slope + self.log_totals[:, np.newaxis]
         if self.weighing is not None:
             total = counts_of(self.total.gather(1, columns).gather(0, 0))
             slope *= self.weighing.of_terms(with_label, total, self.of_label, self.whole, columns)
@@ -71,9 +70,8 @@ class LabelTerms(LinearParameters):
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
         """Not available: the labels of a document have no joint model."""
-        raise ValueError(
-            "labels are predicted independently: documents cannot be drawn from the model"
-        )
+        problem = "labels are predicted independently: documents cannot be drawn from the model"
+        raise ValueError(problem)
 
 
 def _apart(sums: ExactArray) -> tuple[Float64, Float64]:
@@ -147,9 +145,8 @@ class LabelledParameters(TextParameters):
 
     def kept(self) -> Arrays:
         """Return the weights, if there are any."""
-        from naively.pooling.texts.stored_scale import (
-            stored_scale,
-        )  # which loads SciPy's sparse matrices
+        # which loads SciPy's sparse matrices
+        from naively.pooling.texts.stored_scale import stored_scale
 
         return {} if self.scale is None else stored_scale(self.scale, self.vocabulary)
 

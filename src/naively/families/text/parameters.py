@@ -60,13 +60,11 @@ class TextParameters(Parameters):
         self, summary: TermCounts, scored: Estimated, cached: bool = False,
         ordered: Callable[[], Estimated] | None = None, zero_is_unknown: bool = False,
     ) -> None:  # fmt: skip
-        self.summary = summary
-        self.scored = scored
-        self.scorer = scored.inner
+        self.summary, self.scored, self.scorer = summary, scored, scored.inner
         self.n_free = scored.inner.n_free
-        self._looked_up = (
-            WeightCache(self.scorer, scored.total, zero_is_unknown) if cached else None
-        )
+        self._looked_up: WeightCache | None = None
+        if cached:
+            self._looked_up = WeightCache(self.scorer, scored.total, zero_is_unknown)
         self._zero_is_unknown = zero_is_unknown
         self._ordered = ordered
         self.idf = summary.idf(scored.vocabulary)
@@ -163,10 +161,8 @@ class TextParameters(Parameters):
         if self.scored.vocabulary is None and size > columns:
             self._looked_up = None  # most buckets are used
         if self._looked_up is None:
-            no_rows = DocumentRows(
-                np.empty(0), np.empty(0, np.int32), np.zeros(1, np.int64), (0, 0)
-            )
-            self.scorer.prepare(no_rows, workers)
+            indices, indptr = np.empty(0, np.int32), np.zeros(1, np.int64)
+            self.scorer.prepare(DocumentRows(np.empty(0), indices, indptr, (0, 0)), workers)
 
     def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
         """Add up the contributions of a document's terms; 0 for a missing document."""
@@ -256,10 +252,9 @@ class TextParameters(Parameters):
         if self.vocabulary is None:
             raise ValueError(HASHED)
         vocabulary, total = self.vocabulary.gather(places), self.total.gather(1, places)
-        parameters = TextParameters(
-            self.summary, Estimated(self.inner, vocabulary, total, self.alpha)
-        )
-        return np.asarray(parameters.matrix(X, workers).toarray() > 0)
+        some = Estimated(self.inner, vocabulary, total, self.alpha)
+        matrix = TextParameters(self.summary, some).matrix(X, workers)
+        return np.asarray(matrix.toarray() > 0)
 
     def feature_count(self) -> Float64:
         """Return the counts of the sorted terms, (C, V)."""
@@ -323,17 +318,14 @@ class TextParameters(Parameters):
     def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
         """Compute the contribution of each term of document i to each class's score."""
         summary, scored = self.summary, self.known_terms
-        single_row = Members(np.zeros(1, np.int64))
-        counted = counting.count(
-            X[i : i + 1], single_row, 1, summary.analysis, 0, False, False, SERIAL
-        )
+        document, one_class = X[i : i + 1], Members(np.zeros(1, np.int64))
+        counted = counting.count(document, one_class, 1, summary.analysis, 0, False, False, SERIAL)
         assert counted.vocabulary is not None
         vocabulary = Vocabulary() if scored.vocabulary is None else scored.vocabulary
         numbers = vocabulary.number(counted.vocabulary.as_units(), buckets=summary.buckets)[0]
         in_vocabulary = np.flatnonzero(numbers >= 0)
-        columns, first, group = np.unique(
-            numbers[in_vocabulary], return_index=True, return_inverse=True
-        )
+        known = numbers[in_vocabulary]
+        columns, first, group = np.unique(known, return_index=True, return_inverse=True)
         order = np.argsort(first)  # in the order of the document
         columns, group = columns[order].astype(np.int64), np.argsort(order)[group]
         counts = np.zeros(len(columns), np.int64)
@@ -406,9 +398,8 @@ class TextParameters(Parameters):
         """List the numbers of each term; hashed terms by the index of their bucket."""
         feature = np.zeros(self.total.shape[1], np.int64)
         terms = [str(k) for k in range(len(feature))] if self.vocabulary is None else self.terms
-        return [
-            Listed(numbers.name, feature, terms, numbers.values) for numbers in self.inner.listed()
-        ]
+        listed = self.inner.listed()
+        return [Listed(numbers.name, feature, terms, numbers.values) for numbers in listed]
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
         """Return the terms as events."""

@@ -27,13 +27,7 @@ from naively.families.text.parameters import Estimated, SelectedTerms, TextParam
 from naively.families.text.text import Text
 from naively.formula import Formula, MixedTexts, TextEvidence
 from naively.pooling.texts.corrections import FEWEST
-from naively.pooling.texts.scale import (
-    Counted,
-    Scale,
-    narrowed,
-    scales_of,
-    unit_of,
-)
+from naively.pooling.texts.scale import Counted, Scale, narrowed, scales_of, unit_of
 from naively.pooling.texts.stored_scale import read_scale, stored_scale
 from naively.statistics.base import Arrays
 from naively.statistics.documents import LONGEST, DocumentSample
@@ -366,37 +360,25 @@ class TextPoolParameters(Parameters):
         """Describe the number of terms of each bag."""
         if self.is_single:
             return self.parts[0].described(names)
-        sizes = [
-            f"{part.n_terms:,} {'character n-grams' if characters else 'terms of words'}"
-            for part in self.parts
-            for characters in [part.summary.analysis.of_characters]
-        ]
+        units = {False: "terms of words", True: "character n-grams"}
+        parts = self.parts
+        sizes = [f"{part.n_terms:,} {units[part.summary.analysis.of_characters]}" for part in parts]
         return Section("words", rows={names[0]: []}, words={names[0]: " and ".join(sizes)})
 
     def listed(self) -> list[Listed]:
         """List the numbers of each term; hashed terms by the index of their bucket."""
         return [
-            Listed(
-                numbers.name,
-                numbers.features,
-                self._shown(part, numbers.levels or ()),
-                numbers.values,
-            )
-            for part in self.parts
-            for numbers in part.listed()
-        ]
+            replace(numbers, levels=self._shown(part, numbers.levels or ()))
+            for part in self.parts for numbers in part.listed()
+        ]  # fmt: skip
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
         """Return the terms with their weighted log-odds, before the factor L^-γ."""
         bag_events: list[Any] = [part.events(names) for part in self.parts]
 
         def beside(name: str) -> Float64:
-            return np.hstack(
-                [
-                    np.broadcast_to(getattr(events, name), events.counts.shape)
-                    for events in bag_events
-                ]
-            )
+            of_bags = [(getattr(events, name), events.counts.shape) for events in bag_events]
+            return np.hstack([np.broadcast_to(values, shape) for values, shape in of_bags])
 
         return Events(self.terms, *map(beside, ("counts", "totals", "alpha", "whole", "odds")))
 
@@ -450,10 +432,8 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
     def warning(self, statistics: PooledTerms) -> str | None:
         """Warn if no document is short enough to learn weights, or many are duplicates."""
         if not len(statistics.sample) and statistics.terms[0].tables["sum"].nonzero().any():
-            return (
-                f"no document is shorter than {LONGEST:,} bytes, so no weights were estimated: "
-                "each is 1"
-            )
+            limit = f"no document is shorter than {LONGEST:,} bytes"
+            return f"{limit}, so no weights were estimated: each is 1"
         pairs = zip(self.models, statistics.terms, strict=True)
         first, *others = (Text.warning(model, counts) for model, counts in pairs)
         return next(filter(None, [first, copies_of(statistics.sample), *others]), None)
@@ -470,13 +450,10 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
         scales = scales_of(counted, workers)
         bias = np.zeros(class_weight.shape[0])
         bias[documents.classes] = scales[0].bias
-        scales = [
-            replace(
-                scale, bias=bias, corrections=scale.corrections.among(documents.classes, len(bias))
-            )
-            for scale in scales
-        ]
-        chosen = dict(enumerate(scales))
+        chosen = {}
+        for k, scale in enumerate(scales):
+            corrections = scale.corrections.among(documents.classes, len(bias))
+            chosen[k] = replace(scale, bias=bias, corrections=corrections)
         if self.also:  # bags without weights are left out
             chosen = {k: scale for k, scale in chosen.items() if scale.counts} or {0: scales[0]}
         return self._weighed(models, bags, chosen, distinct, workers)
@@ -513,10 +490,8 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
         if len(lengths) < FEWEST:
             return self.models
         is_small = lengths.sum() <= CHARACTERS
-        return [
-            *self.models,
-            *(model for model in self.also if is_small or model.analyzer == "word"),
-        ]
+        also = [model for model in self.also if is_small or model.analyzer == "word"]
+        return [*self.models, *also]
 
     def _once(
         self, models: Mapping[int, Text], statistics: PooledTerms, class_weight: ExactArray,

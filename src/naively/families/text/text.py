@@ -245,9 +245,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         terms = self._labelled(statistics, class_weight)
         alpha = smoothing_of(terms.vocabulary, self.alpha)
         parameters_of = partial(TextParameters, self.summary)
-        return LabelledParameters(
-            self.summary, terms, alpha, lambda estimated, _: parameters_of(estimated)
-        )
+        return LabelledParameters(self.summary, terms, alpha, lambda some, _: parameters_of(some))
 
     def check_labels(self) -> None:
         """Raise ValueError unless the event model gives log-odds of labels, with alpha above 0."""
@@ -303,10 +301,8 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         table = statistics.tables.get("documents", statistics.tables["sum"])
         documents = table.summed(0).rounded()
         n_documents = float(present.summed(0).rounded())
-        low, high = (
-            limit * n_documents if isinstance(limit, float) else float(limit)
-            for limit in (self.min_df, self.max_df)
-        )
+        limits = self.min_df, self.max_df
+        low, high = (x * n_documents if isinstance(x, float) else float(x) for x in limits)
         columns = np.flatnonzero((documents >= low) & (documents <= high))
         first, last = self.drop_most_frequent, None
         if self.max_features is not None:

@@ -96,9 +96,8 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
         alpha: Any = None if self.alpha is None else smoothing_of(terms.vocabulary, self.alpha)
         first = FIRST if alpha is None else alpha
         estimated = Estimated(LabelTerms(terms.total, first), *terms, first)
-        rows, columns = narrowed(
-            TextParameters(self.counts, estimated).matrix(distinct.texts[row], workers)
-        )
+        parameters = TextParameters(self.counts, estimated)
+        rows, columns = narrowed(parameters.matrix(distinct.texts[row], workers))
         total = np.asarray(terms.total.gather(0, 0).rounded())
         documents = Counted(
             rows, np.zeros(len(row), np.int64), counts[row, 0] * distinct.shares[row],

@@ -377,9 +377,8 @@ def checked(
     array = arrays.get(name)
     if array is None:
         raise ValueError(f"it has no {name!r}")
-    fits = array.ndim == len(shape) and all(
-        expected in (None, size) for size, expected in zip(array.shape, shape, strict=True)
-    )
+    sizes = zip(array.shape, shape, strict=False)
+    fits = array.ndim == len(shape) and all(expected in (None, size) for size, expected in sizes)
     if array.dtype != kind or not fits:
         raise ValueError(f"{name!r} cannot be {array.dtype} of shape {array.shape}")
     return np.array(array, order="C")  # kernels need contiguous arrays
@@ -395,6 +394,5 @@ def checked_numbers(arrays: Arrays, name: str, shape: tuple[int | None, ...]) ->
 
 def within(arrays: Arrays, head: str) -> Arrays:
     """The arrays whose names start with `head`, by the rest of their names."""
-    return {
-        name.removeprefix(head): array for name, array in arrays.items() if name.startswith(head)
-    }
+    names = [name for name in arrays if name.startswith(head)]
+    return {name.removeprefix(head): arrays[name] for name in names}

@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,6 @@ import numpy.typing as npt
 from naively.core.exact import Float64, Int64
 from naively.core.markup import counted
 from naively.formula import Cut, LevelCut, NumberCut, Table
-from naively.kernels import scores
 from naively.kernels import scores as kernel
 from naively.pooling.bins import FINE, TRIPLES, Column
 from naively.pooling.blocks.base import (
@@ -73,14 +73,11 @@ class Cells(TableBlock):
     @classmethod
     def of_column(cls, rows: FoldedRows, column: int) -> Iterator[OutOfFold]:
         """Fit the table of a column."""
-        coded = rows.coded[FINE]
-        rising = rows.rising.get(column)
-        smooth = smoothing(rows.columns[column], rising)
-        table = table_of(rows, coded.codes[column], int(coded.sizes[column]), smooth)
-        block = cls((column,), FINE, table[: int(coded.sizes[column]), PARTS], rising)
-        yield OutOfFoldTable(
-            block, rows.entries, relative(table), lambda some: coded.cells((column,), some)
-        )
+        coded, columns, rising = rows.coded[FINE], (column,), rows.rising.get(column)
+        size = int(coded.sizes[column])
+        table = table_of(rows, coded.codes[column], size, smoothing(rows.columns[column], rising))
+        block = cls(columns, FINE, table[:size, PARTS], rising)
+        yield OutOfFoldTable(block, rows.entries, relative(table), partial(coded.cells, columns))
 
     @classmethod
     def beyond(
@@ -101,9 +98,7 @@ class Cells(TableBlock):
         table = kernel.left_out_surprises(counts, rows.prior, strength)
         of_all = table[:, PARTS].reshape(entries.n_repeats, size, -1).astype(np.float64)
         block = cls(columns, way, of_all.mean(axis=0))
-        return OutOfFoldTable(
-            block, entries, relative(table), lambda some: coded.cells(columns, some)
-        )
+        return OutOfFoldTable(block, entries, relative(table), partial(coded.cells, columns))
 
     def recounted(self, counts: Float64, prior: Float64, columns: Sequence[Column]) -> Cells:
         """As the base class; interactions stay, as they depend on expectations of single rows."""
@@ -127,7 +122,7 @@ class Cells(TableBlock):
 
     def add(self, rows: Rows, weight: float, out: Float64) -> None:
         """As the base class."""
-        scores.add_scores(self.cells(rows), self.table, weight, out)
+        kernel.add_scores(self.cells(rows), self.table, weight, out)
 
     @property
     def fits_incomplete(self) -> bool:
@@ -185,10 +180,8 @@ class Cells(TableBlock):
         ways = checked(arrays, "cells.ways", np.uint8, (len(places),)).tolist()
         if unknown := [way for way in ways if way > max(TRIPLES)]:
             raise ValueError(f"columns are cut in an unknown way, {unknown[0]}")
-        sizes = [
-            math.prod(columns[j].size(way) for j in block)
-            for way, block in zip(ways, places, strict=True)
-        ]
+        cuts = zip(ways, places, strict=True)
+        sizes = [math.prod(columns[j].size(way) for j in block) for way, block in cuts]
         tables = split_tables(arrays, "cells.tables", sizes, n_classes)
         rising: list[int | None] = [None] * len(places)
         if "cells.rising" in arrays:
@@ -238,7 +231,6 @@ def table_of(rows: FoldedRows, codes: npt.NDArray[Any], size: int, smooth: Smoot
     counts = counts.reshape(PARTS, entries.n_repeats, size, -1)
     total = counts.sum(axis=0, keepdims=True)
     prior = np.broadcast_to(rows.prior, (1, *rows.priors.shape[1:]))
-    table = smooth(
-        np.concatenate([total - counts, total]), np.concatenate([rows.priors, prior])
-    ).reshape(PARTS + 1, -1, entries.n_classes)
+    counts, priors = np.concatenate([total - counts, total]), np.concatenate([rows.priors, prior])
+    table = smooth(counts, priors).reshape(PARTS + 1, -1, entries.n_classes)
     return np.ascontiguousarray(table.swapaxes(0, 1))

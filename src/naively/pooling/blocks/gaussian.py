@@ -153,12 +153,9 @@ class Gaussian(Standardised):
         """``gaussian.0.centre``, ``spread``, ``means`` and ``factors``, of each block."""
         arrays: Arrays = {}
         for k, block in enumerate(blocks):
-            arrays |= {
-                f"{cls.tag}.{k}.centre": block.scale.centre,
-                f"{cls.tag}.{k}.spread": block.scale.spread,
-                f"{cls.tag}.{k}.means": block.means,
-                f"{cls.tag}.{k}.factors": block.factors,
-            }
+            head, scale = f"{cls.tag}.{k}.", block.scale
+            arrays |= {head + "centre": scale.centre, head + "spread": scale.spread}
+            arrays |= {head + "means": block.means, head + "factors": block.factors}
         return arrays
 
     @classmethod
@@ -167,10 +164,9 @@ class Gaussian(Standardised):
         n_classes: int,
     ) -> list[Self]:  # fmt: skip
         """As the base class."""
-        return [
-            cls._read(arrays, f"{cls.tag}.{k}.", block, columns, n_classes)
-            for k, block in enumerate(places)
-        ]
+        heads = [f"{cls.tag}.{k}." for k in range(len(places))]
+        pairs = zip(heads, places, strict=True)
+        return [cls._read(arrays, head, block, columns, n_classes) for head, block in pairs]
 
     @classmethod
     def _read(
@@ -254,17 +250,15 @@ class Moments:
         return type(self)(self.weight, self.total[:, :k], self.products[:, :k, :k])
 
     def __sub__(self, other: Self) -> Self:
-        return type(self)(
-            self.weight - other.weight, self.total - other.total, self.products - other.products
-        )
+        total, products = self.total - other.total, self.products - other.products
+        return type(self)(self.weight - other.weight, total, products)
 
     def normal(self, kind: Kind) -> tuple[Float64, Float64]:
         """The means and Cholesky factors of the densities."""
         k = self.total.shape[1]
         n = self.weight.sum()
-        means = (self.total + self.total.sum(axis=0) / max(n, 1.0)) / (self.weight + 1)[
-            :, np.newaxis
-        ]
+        totals = self.total + self.total.sum(axis=0) / max(n, 1.0)
+        means = totals / (self.weight + 1)[:, np.newaxis]
         weight = self.weight[:, np.newaxis, np.newaxis]
         crossed = means[:, :, np.newaxis] * self.total[:, np.newaxis]
         squares = means[:, :, np.newaxis] * means[:, np.newaxis]

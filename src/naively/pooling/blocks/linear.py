@@ -77,14 +77,12 @@ class _Place:
 
     def some(self, which: npt.NDArray[Any]) -> _Place:
         """Some of the problems."""
-        return _Place(
-            self.lines[which], self.losses[which], self.gradient[which], self.left_out[which]
-        )
+        return _Place(*(values[which] for values in vars(self).values()))
 
     def put(self, which: npt.NDArray[Any], other: _Place) -> None:
         """Replace the points of some of the problems."""
-        self.lines[which], self.losses[which] = other.lines, other.losses
-        self.gradient[which], self.left_out[which] = other.gradient, other.left_out
+        for name, values in vars(self).items():
+            values[which] = getattr(other, name)
 
 
 @dataclass(frozen=True)
@@ -124,9 +122,8 @@ class Folded:
             if loss > BETTER * least_loss:
                 break
             least_loss = min(loss, least_loss)
-        all_rows = self.solved(
-            best_ridge, np.array([folds]), best_lines.mean(axis=0, keepdims=True)
-        )
+        start = best_lines.mean(axis=0, keepdims=True)
+        all_rows = self.solved(best_ridge, np.array([folds]), start)
         return np.concatenate([best_lines, all_rows.lines])
 
     def solved(self, ridge: float, which: npt.NDArray[np.intp], start: Float64) -> _Place:
@@ -141,19 +138,13 @@ class Folded:
             is_open = descent > CLOSE * np.maximum(1.0, current.losses)
             if not is_open.any():
                 break
-            active, current, steps = (
-                active[is_open],
-                current.some(is_open),
-                [step.some(is_open) for step in steps],
-            )
-            next_place = self._downhill(
-                which[active], current, direction[is_open], descent[is_open], penalty
-            )
-            steps = steps[-MEMORY + 1 :]
-            steps.append(
-                _Step(next_place.lines - current.lines, next_place.gradient - current.gradient)
-            )
-            current = next_place
+            active, current = active[is_open], current.some(is_open)
+            steps = [step.some(is_open) for step in steps[-MEMORY + 1 :]]
+            step = direction[is_open], descent[is_open], penalty
+            place_after = self._downhill(which[active], current, *step)
+            change = place_after.lines - current.lines
+            steps.append(_Step(change, place_after.gradient - current.gradient))
+            current = place_after
             place.put(active, current)
         return place
 
@@ -197,22 +188,17 @@ class Folded:
             proba[:, y[not_first] - 1, not_first] -= np.float32(1)
             training_weight = weight * (self.part[rows] != which[:, np.newaxis])
             proba *= training_weight[:, np.newaxis]
-            return (
-                (row_losses * training_weight).sum(axis=1, dtype=np.float64),
-                (row_losses * (weight - training_weight)).sum(axis=1, dtype=np.float64),
-                proba.reshape(-1, n) @ z,
-            )
+            losses = (row_losses * training_weight).sum(axis=1, dtype=np.float64)
+            left_out = (row_losses * (weight - training_weight)).sum(axis=1, dtype=np.float64)
+            return losses, left_out, proba.reshape(-1, n) @ z
 
-        losses, left_out, sums = (
-            sum(parts, np.zeros(()))
-            for parts in zip(*self.workers.map(some, range(0, len(Z), ROWS)), strict=True)
-        )
+        results = zip(*self.workers.map(some, range(0, len(Z), ROWS)), strict=True)
+        losses, left_out, sums = (sum(parts, np.zeros(())) for parts in results)
         slopes = sums.reshape(n_problems, n_classes - 1, width)
         gradient = np.concatenate([-slopes.sum(axis=1, keepdims=True), slopes], axis=1)
         ridge_gradient = penalty * lines
-        return _Place(
-            lines, losses + 0.5 * _dot(lines, ridge_gradient), gradient + ridge_gradient, left_out
-        )
+        losses = losses + 0.5 * _dot(lines, ridge_gradient)
+        return _Place(lines, losses, gradient + ridge_gradient, left_out)
 
 
 def _direction(gradient: Float64, curve: Float64, steps: Sequence[_Step]) -> Float64:
@@ -285,19 +271,18 @@ class Linear(Standardised):
         axes = Axes.of(Z[once.row[sample]], weight)
         lines = Folded(axes, once.y[sample], weight, once.part[sample], priors, rows.workers).best()
         slopes = lines[:, :, :-1] @ axes.back
+        pairs = zip(lines, slopes, strict=True)
         blocks = [
-            cls(columns, scale, np.ascontiguousarray(fold_lines[:, -1]), fold_slopes)
-            for fold_lines, fold_slopes in zip(lines, slopes, strict=True)
+            cls(columns, scale, of_fold[:, -1], fold_slopes) for of_fold, fold_slopes in pairs
         ]
         yield _OutOfFoldLinear.of(blocks[PARTS], blocks[:PARTS], entries, entries.home, Z)
 
     def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Linear:
         """As the base class."""
         scale = Scale(self.scale.centre[order], self.scale.spread[order])
-        new_columns, slopes = tuple(at[order].tolist()), self.slopes[classes][:, order]
-        return replace(
-            self, columns=new_columns, scale=scale, base=self.base[classes], slopes=slopes
-        )
+        at_columns = tuple(at[order].tolist())
+        base, slopes = self.base[classes], self.slopes[classes][:, order]
+        return replace(self, columns=at_columns, scale=scale, base=base, slopes=slopes)
 
     @property
     def n_free(self) -> int:
@@ -325,12 +310,8 @@ class Linear(Standardised):
     def stored(cls, blocks: Sequence[Linear]) -> Arrays:
         """``linear.centre``, ``spread``, ``base`` and ``slopes``, of the only block."""
         (block,) = blocks
-        return {
-            "linear.centre": block.scale.centre,
-            "linear.spread": block.scale.spread,
-            "linear.base": block.base,
-            "linear.slopes": block.slopes,
-        }
+        scale = {"linear.centre": block.scale.centre, "linear.spread": block.scale.spread}
+        return scale | {"linear.base": block.base, "linear.slopes": block.slopes}
 
     @classmethod
     def read(

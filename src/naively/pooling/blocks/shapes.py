@@ -22,23 +22,18 @@ MISSING = "missing"
 class Bins:
     """The bins of one column in one block.
 
-    Attributes
-    ----------
-    name : of the column.
-    labels : of each bin: a category or a number; "17 to 19" are the least and the greatest number
-        in it, "12 others" are 12 categories, and "1 other (rare)" is a rare one. The last is the
-        bin of missing values.
-    low, high : the same numbers, NaN in empty bins; both None for categories.
-    dated : whether the numbers are the seconds of dates or times.
-    ordered : whether the labels have a natural order, as hours do.
+    `labels` has a category or a number for each bin: "17 to 19" are the least and the greatest
+    number in it, "12 others" are 12 categories, and "1 other (rare)" is a rare one. The last is the
+    bin of missing values.
     """
 
-    name: str
+    name: str  # of the column
     labels: list[str]
+    # low, high: the same numbers, NaN in empty bins; both None for categories
     low: Float64 | None = None
     high: Float64 | None = None
-    dated: bool = False
-    ordered: bool = False
+    dated: bool = False  # whether the numbers are the seconds of dates or times
+    ordered: bool = False  # whether the labels have a natural order, as hours do
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -132,16 +127,12 @@ class Shape:
             raise ValueError(f"{self.kind} of {len(self.names)} columns has no table of cells")
         labels = zip(*(labels for _, labels in self.cells()), strict=True)
         classes = len(self.classes)
-        rows, evidence, contribution = (
-            table.reshape(-1, classes) for table in (self.rows, self.evidence, self.contribution)
-        )
+        tables = self.rows, self.evidence, self.contribution
+        rows, evidence, contribution = (table.reshape(-1, classes) for table in tables)
         columns: list[Any] = [pa.array(column_labels, pa.string()) for column_labels in labels]
         columns += [rows.sum(axis=1), *rows.T, *evidence.T, *contribution.T]
-        headings = [
-            f"{quantity} of {name}"
-            for quantity in ("rows", "evidence", "contribution")
-            for name in self.classes
-        ]
+        quantities = "rows", "evidence", "contribution"
+        headings = [f"{quantity} of {name}" for quantity in quantities for name in self.classes]
         return pa.table([pa.array(column) for column in columns], [*self.names, "rows", *headings])
 
 
@@ -172,7 +163,8 @@ def _bins(name: str, column: Column, fine: Int64, levels: Levels, way: int) -> B
             first, last = group[numbers[group].argmin()], group[numbers[group].argmax()]
             low[k], high[k] = numbers[first], numbers[last]
         if len(group) and column.dated:
-            labels.append(_span(str(levels[first]), str(levels[last])))
+            names = dict.fromkeys((str(levels[first]), str(levels[last])))
+            labels.append(" to ".join(names))
         else:
             labels.append(_range(float(low[k]), float(high[k])))
     return Bins(name, [*labels, MISSING], low, high, column.dated)
@@ -185,11 +177,6 @@ def _group(levels: list[str], rare: bool) -> str:
     if len(levels) == 1:
         return "1 other (rare)"
     return f"{len(levels):,} others" if levels else "others"
-
-
-def _span(first: str, last: str) -> str:
-    """The label of a bin of dates or times."""
-    return first if first == last else f"{first} to {last}"
 
 
 def _range(low: float, high: float) -> str:
@@ -210,9 +197,8 @@ def of_columns(shapes: Sequence[Shape], names: Sequence[str]) -> list[Shape]:
     columns = set(names)
     matches = [shape for shape in shapes if set(shape.names) == columns]
     if not matches:
-        similar = [
-            " × ".join(shape.names) for shape in shapes if columns & set(shape.names) and shape.bins
-        ]
+        tables = [shape for shape in shapes if shape.bins and columns & set(shape.names)]
+        similar = [" × ".join(shape.names) for shape in tables]
         hint = f"; it has {', '.join(similar)}" if similar else ""
         raise ValueError(f"the model has no table of {' × '.join(sorted(columns))}{hint}")
     return matches

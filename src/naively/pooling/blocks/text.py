@@ -21,15 +21,9 @@ from naively.statistics.base import Arrays
 
 @dataclass(frozen=True)
 class Text(Block):
-    """The evidence of the terms of a text column.
+    """The evidence of the terms of a text column."""
 
-    Attributes
-    ----------
-    columns : the column.
-    words : its terms and their weights.
-    """
-
-    words: Words
+    words: Words  # its terms and their weights
 
     tag = "text"
     reads_text = True
@@ -76,10 +70,9 @@ class Text(Block):
     @classmethod
     def stored(cls, blocks: Sequence[Text]) -> Arrays:
         """``text.0.terms`` and so on, of each block, as in `stored_words`."""
+        stored = [stored_words(block.words).items() for block in blocks]
         return {
-            f"text.{k}.{name}": array
-            for k, block in enumerate(blocks)
-            for name, array in stored_words(block.words).items()
+            f"text.{k}.{name}": array for k, words in enumerate(stored) for name, array in words
         }
 
     @classmethod
@@ -91,10 +84,9 @@ class Text(Block):
         for block in places:
             if len(block) > 1 or columns[block[0]].is_number:
                 raise ValueError("words are of a column that holds no text")
-        return [
-            cls(block, read_words(within(arrays, f"text.{k}."), block[0], n_classes))
-            for k, block in enumerate(places)
-        ]
+        parts = [within(arrays, f"text.{k}.") for k in range(len(places))]
+        pairs = zip(places, parts, strict=True)
+        return [cls(block, read_words(kept, block[0], n_classes)) for block, kept in pairs]
 
     def text_evidence(self, names: Sequence[str]) -> TextEvidence:
         """As the base class."""

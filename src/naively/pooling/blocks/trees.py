@@ -216,18 +216,16 @@ class Trees(Block):
         roots = checked(arrays, "trees.roots", np.int64, (None,))
         nodes = checked(arrays, "trees.nodes", np.int64, (None, 4))
         tables = checked_numbers(arrays, "trees.tables", (len(nodes), n_classes))
-        of_roots, of_nodes = (
-            _slices(checked(arrays, f"trees.{name}", np.int64, (len(places),)), len(items))
-            for name, items in (("counts", roots), ("sizes", nodes))
-        )
+        counts = checked(arrays, "trees.counts", np.int64, (len(places),))
+        sizes = checked(arrays, "trees.sizes", np.int64, (len(places),))
+        parts = zip(places, _slices(counts, len(roots)), _slices(sizes, len(nodes)), strict=True)
         blocks = [
-            cls(block, roots[own_roots], _unpacked(nodes[own_nodes]), tables[own_nodes])
-            for block, own_roots, own_nodes in zip(places, of_roots, of_nodes, strict=True)
+            cls(place, roots[own_roots], _unpacked(nodes[own_nodes]), tables[own_nodes])
+            for place, own_roots, own_nodes in parts
         ]
-        if not all(
-            block._are_trees([columns[j].size(FINE) for j in block.columns]) for block in blocks
-        ):
-            raise ValueError("nodes in it are not those of trees")
+        for block in blocks:
+            if not block._are_trees([columns[j].size(FINE) for j in block.columns]):
+                raise ValueError("nodes in it are not those of trees")
         return blocks
 
     def _are_trees(self, sizes: Sequence[int]) -> bool:

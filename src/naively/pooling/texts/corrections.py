@@ -21,7 +21,6 @@ evidence against its class.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -244,9 +243,8 @@ class _Path:
 
         def curved(direction: Float32) -> Float32:
             product = np.zeros_like(direction)
-            kernel.add_curvature(
-                rows.indptr, rows.indices, rows.data, proba, weight[:, 0], direction, product
-            )
+            matrix = rows.indptr, rows.indices, rows.data
+            kernel.add_curvature(*matrix, proba, weight[:, 0], direction, product)
             return product + ridge * direction
 
         change = _solved(curved, -gradient, scale)
@@ -284,8 +282,3 @@ def _solved(curved: Any, target: Float32, scale: Float32) -> Float32:
         last, size = size, float((residual * scaled).sum())
         direction = scaled + size / last * direction
     return solution
-
-
-def joined(parts: Sequence[scipy.sparse.csr_matrix]) -> scipy.sparse.csr_matrix:
-    """The terms of several models side by side."""
-    return scipy.sparse.hstack(parts, format="csr")

@@ -25,7 +25,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.workers import Workers, one_thread
 from naively.kernels import text as kernel
 from naively.pooling.canonical import HEAVIEST
-from naively.pooling.entries import GROUPS, OutOfFoldPredictions
+from naively.pooling.entries import GROUPS, NO_PREDICTIONS, OutOfFoldPredictions
 from naively.pooling.texts.corrections import Corrections
 from naively.pooling.texts.scale import (
     ALPHAS,
@@ -179,9 +179,8 @@ class LabelsCounted:
         logs = np.log(np.arange(SMALL) + smoothing) if smoothing.ndim == 0 else np.empty(0)
         alphas = np.ascontiguousarray(np.broadcast_to(smoothing, len(documents.counts)))
         text_weights, term_totals = documents.equal[:, 0].copy(), documents.counts[:, 0].copy()
-        log_odds = np.empty(
-            (ASPECTS * documents.n_groups, len(label_columns), len(text_weights)), np.float32
-        )
+        shape = ASPECTS * documents.n_groups, len(label_columns), len(text_weights)
+        log_odds = np.empty(shape, np.float32)
 
         def some(start: int) -> tuple[Float64, Float64]:
             labels = label_columns[start : start + TOGETHER]
@@ -218,9 +217,8 @@ class LabelsCounted:
         weight = documents.class_weight
         base = np.log(weight[label_columns]) - np.log(weight[0] - weight[label_columns])
         length_factors = by_length(lengths, quarters).astype(np.float32)
-        having = np.ascontiguousarray(documents.equal[: len(lengths), label_columns].T) * (
-            weights / equal
-        )
+        having = np.ascontiguousarray(documents.equal[: len(lengths), label_columns].T)
+        having = having * (weights / equal)
         return Evidence(
             np.clip(log_odds * length_factors, -documents.farthest, documents.farthest), base,
             (having * share).astype(np.float32), (weights * share).astype(np.float32),
@@ -270,12 +268,9 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
 
 
 def _out_of_fold(
-    evidence: Evidence,
-    w: Float64,
-    b: Float64,
-    mixing: LabelPriorMixing,
+    evidence: Evidence, w: Float64, b: Float64, mixing: LabelPriorMixing,
     recurring: RecurringLabels | None,
-) -> OutOfFoldPredictions:
+) -> OutOfFoldPredictions:  # fmt: skip
     """Out-of-fold log-loss by weights of other groups: nats per document, all labels together."""
     total, text_weights = 0.0, evidence.whole.copy()
     having = evidence.having
@@ -296,7 +291,4 @@ def _out_of_fold(
     if recurring is not None:
         total = total * recurring.often + recurring.loss
         weight = weight * recurring.often + recurring.weight
-    no_values = np.empty(0, np.float32)
-    return OutOfFoldPredictions(
-        total / max(weight, 1e-300), no_values, np.empty(0, bool), no_values
-    )
+    return replace(NO_PREDICTIONS, log_loss=total / max(weight, 1e-300))

@@ -181,10 +181,8 @@ class RepeatedLabels(Repeated):
         """The log-odds of labels minus those of π, (n, L); 0 for labels that all or none have."""
         prior = self.prior
         is_informative = (prior > 0) & (prior < 1)
-        proba, prior = (
-            np.where(is_informative, self.proba(counts), 0.5),
-            np.where(is_informative, prior, 0.5),
-        )
+        proba = np.where(is_informative, self.proba(counts), 0.5)
+        prior = np.where(is_informative, prior, 0.5)
         evidence: Float64 = np.log(proba / (1 - proba)) - np.log(prior / (1 - prior))
         return evidence
 
@@ -201,9 +199,8 @@ class RepeatedLabels(Repeated):
         total = np.zeros(len(counts))
         for is_positive, weights in ((1.0, with_label), (0.0, n - with_label)):
             own_weight = np.minimum(weights, 1.0)
-            proba = (with_label - is_positive * own_weight + VIRTUAL * self.prior) / (
-                n - own_weight + VIRTUAL
-            )
+            others = with_label - is_positive * own_weight + VIRTUAL * self.prior
+            proba = others / (n - own_weight + VIRTUAL)
             proba = (1 - prior_share) * proba + prior_share * self.prior
             true_proba = proba if is_positive else 1 - proba
             total -= (weights * np.log(np.where(weights > 0, true_proba, 1.0))).sum(axis=1)

@@ -41,7 +41,7 @@ from naively.core.workers import Workers, one_thread
 from naively.kernels import text as kernel
 from naively.pooling.canonical import HEAVIEST
 from naively.pooling.entries import NO_PREDICTIONS, OutOfFoldPredictions
-from naively.pooling.texts.corrections import Corrections, Scored, joined
+from naively.pooling.texts.corrections import Corrections, Scored
 from naively.pooling.weights import WORSE, Piece, Pool, Weights
 
 VIRTUAL = 2.0  # virtual documents whose terms are no evidence
@@ -121,11 +121,8 @@ class LabelPriorMixing:
         """Mix log p(x | label) / p(x | no label) of documents, (L, n), in place."""
         if self.share:
             with np.errstate(divide="ignore"):
-                log_having, log_without, log_whole = (
-                    np.log(self.with_label),
-                    np.log(self.total - self.with_label),
-                    np.log(self.total),
-                )
+                log_having, log_whole = np.log(self.with_label), np.log(self.total)
+                log_without = np.log(self.total - self.with_label)
             kernel.doubt_odds(odds, log_having - log_whole, log_without - log_whole, self.share)
 
     def of(self, label: int) -> PriorMixing:
@@ -179,8 +176,7 @@ class Scale:
         weights = np.empty(len(group))
         kernel.term_weights(
             np.ascontiguousarray(counts.T), total, of_class / max(total, 1e-300), DOUBTS,
-            np.ascontiguousarray(group), self.weights, self.least, self.most,
-            weights,
+            np.ascontiguousarray(group), self.weights, self.least, self.most, weights,
         )  # fmt: skip
         return weights
 
@@ -261,9 +257,8 @@ class Counted:
         """
         stop = min(stop, len(self.y))
         smoothing = np.array(alphas, np.float64).reshape(len(alphas), -1)
-        smoothing_totals = (
-            smoothing[:, 0] * self.n_terms if self.alpha is None else [self.alpha_whole]
-        )
+        chooses = self.alpha is None
+        whole = np.asarray(smoothing[:, 0] * self.n_terms if chooses else [self.alpha_whole])
         small_counts = np.arange(SMALL if smoothing.shape[1] == 1 else 0)
         logs, totals = np.log(small_counts + smoothing[:, :1]), self.counts.sum(axis=1)
         spread = np.broadcast_to(smoothing, (len(alphas), len(self.counts)))
@@ -277,7 +272,7 @@ class Counted:
             kernel.left_out(
                 start, min(start + TOGETHER, stop), first, self.rows.indptr, self.rows.indices,
                 self.rows.data, self.equal, self.counts, totals, sums, logs, spread,
-                float(self.of_class.sum()), self.group, np.asarray(smoothing_totals, np.float64),
+                float(self.of_class.sum()), self.group, whole,
                 self.of_class, DOUBTS, evidence, lengths, lower, upper,
             )  # fmt: skip
             return np.array([-lower, upper])
@@ -343,17 +338,13 @@ class Counted:
         trials, lengths, ends = self.out_of_fold_evidence(alphas, 0, TRIED, workers)
         best = lowest(len(alphas), 0, lambda trial: loss(trial, LIKELY)) if alphas[1:] else 0
         quarters = lowest(len(QUARTERS), LIKELY, lambda candidate: loss(best, candidate))
-        (later,), later_lengths, later_ends = self.out_of_fold_evidence(
-            alphas[best : best + 1], TRIED, len(self.y), workers
-        )
-        result, all_lengths = (
-            np.concatenate([trials[best], later]),
-            np.append(lengths, later_lengths),
-        )
+        others = TRIED, len(self.y), workers
+        (later,), later_lengths, later_ends = self.out_of_fold_evidence([alphas[best]], *others)
+        result = np.concatenate([trials[best], later])
+        all_lengths = np.append(lengths, later_lengths)
         result *= by_length(all_lengths, quarters)[:, np.newaxis, np.newaxis]
-        all_ends = Ends.of(
-            np.array([np.minimum(ends[0], later_ends[0]), np.maximum(ends[1], later_ends[1])])
-        )
+        least, most = np.minimum(ends[0], later_ends[0]), np.maximum(ends[1], later_ends[1])
+        all_ends = Ends.of(np.array([least, most]))
         return ScaledEvidence(alphas[best], quarters, result, all_lengths, all_ends)
 
 
@@ -390,10 +381,8 @@ class Ends:
         """The evidence for each factor, 7 G along the axis where the aspects are 4 G."""
         evidence = np.moveaxis(evidence, axis, 0)
         shape = -1, *[1] * (evidence.ndim - 1)
-        least, most = (
-            bounds[self.n_groups :].reshape(shape).astype(evidence.dtype)
-            for bounds in (self.least, self.most)
-        )
+        least = self.least[self.n_groups :].reshape(shape).astype(evidence.dtype)
+        most = self.most[self.n_groups :].reshape(shape).astype(evidence.dtype)
         first, others = np.split(evidence, [self.n_groups])
         firsts = np.concatenate([first] * (ASPECTS - 1))
         with np.errstate(invalid="ignore", over="ignore"):
@@ -413,9 +402,8 @@ class Ends:
     ) -> Scale:  # fmt: skip
         """The weights of terms from the factors, with rarity converted from units."""
         shape = ASPECTS, self.n_groups
-        weights, least, most = (
-            array.reshape(shape).copy() for array in (self.weights(factors), self.least, self.most)
-        )
+        arrays = self.weights(factors), self.least, self.most
+        weights, least, most = (array.reshape(shape).copy() for array in arrays)
         weights[1] /= unit
         least[1] *= unit
         most[1] *= unit
@@ -488,9 +476,8 @@ def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
             return [textbook(model, counts=False) for model in models]
         rows = np.flatnonzero(has_terms)
         weights, factors, scores = _together(first, estimates, rows, workers)
-        corrections, out_of_fold = _corrected(
-            models, estimates, factors, rows, scores, weights.out_of_fold, workers
-        )
+        documents = rows, scores, weights.out_of_fold
+        corrections, out_of_fold = _corrected(models, estimates, factors, *documents, workers)
     wordless, unseen = _wordless(models, estimates, factors), None
     replaced = []
     if wordless is not None:
@@ -499,13 +486,11 @@ def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
         replaced = [_by_characters(mixing, scores, rows, wordless)]
     out_of_fold = _out_of_fold(first, out_of_fold, has_terms, replaced)
     scales = []
-    for documents, estimate, model_factors, corrected in zip(
-        models, estimates, factors, corrections, strict=True
-    ):
-        smoothing = None if documents.alpha is not None else float(estimate.alpha)
-        scale = estimate.ends.scale(
-            smoothing, estimate.quarters, model_factors, documents.unit, weights.bias, out_of_fold
-        )
+    parts = zip(models, estimates, factors, corrections, strict=True)
+    for model, estimate, model_factors, corrected in parts:
+        alpha = None if model.alpha is not None else float(estimate.alpha)
+        shared = model.unit, weights.bias, out_of_fold
+        scale = estimate.ends.scale(alpha, estimate.quarters, model_factors, *shared)
         scales.append(replace(scale, corrections=corrected, unseen=unseen))
     return scales
 
@@ -533,8 +518,7 @@ def _by_characters(
 
 def _corrected(
     models: Sequence[Counted], estimates: Sequence[ScaledEvidence], factors: Sequence[Float64],
-    rows: Int64,
-    scores: Float64, out_of_fold: OutOfFoldPredictions, workers: Workers,
+    rows: Int64, scores: Float64, out_of_fold: OutOfFoldPredictions, workers: Workers,
 ) -> tuple[list[Corrections], OutOfFoldPredictions]:  # fmt: skip
     """Correct the terms of models that have weights; `scores` are those of documents `rows`.
 
@@ -547,15 +531,14 @@ def _corrected(
     used = [k for k in used if models[k].of_words] or used
     if not used:
         return corrections, out_of_fold
-    factors_of = [by_length(estimates[k].lengths[rows], estimates[k].quarters) for k in used]
-    scaled = joined([
-        scipy.sparse.diags(factor) @ models[k].rows[rows]
-        for k, factor in zip(used, factors_of, strict=True)
-    ])  # fmt: skip
+    scaled = []
+    for k in used:
+        factors_of_rows = by_length(estimates[k].lengths[rows], estimates[k].quarters)
+        scaled.append(scipy.sparse.diags(factors_of_rows) @ models[k].rows[rows])
     log_prior = np.log(first.class_weight) - np.log(first.class_weight.sum())
     documents = Scored(
-        scaled, log_prior + scores, first.y[rows], first.weight[rows], log_prior,
-        prior_share_of(first.documents),
+        scipy.sparse.hstack(scaled, format="csr"), log_prior + scores, first.y[rows],
+        first.weight[rows], log_prior, prior_share_of(first.documents),
     )  # fmt: skip
     result = documents.corrected(workers)
     if result is None:
@@ -585,12 +568,8 @@ def _out_of_fold(
     prior = documents.class_weight / documents.class_weight.sum()
     losses, confidence = -np.log(prior[y]), np.full(n, prior.max())
     right, weight = y == prior.argmax(), documents.weight
-    for values, scored in (
-        (losses, out_of_fold.losses),
-        (confidence, out_of_fold.confidence),
-        (right, out_of_fold.correct),
-    ):
-        values[has_terms] = scored
+    losses[has_terms], confidence[has_terms] = out_of_fold.losses, out_of_fold.confidence
+    right[has_terms] = out_of_fold.correct
     if beside is not None:
         recurring = np.flatnonzero(beside.recurring)
         weight = beside.weight * min(1.0, HEAVIEST / beside.weight.max(initial=1.0))

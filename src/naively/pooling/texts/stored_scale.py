@@ -59,9 +59,9 @@ def read_scale(
         raise ValueError("it does not say how many documents share no word")
     names = "weights", "least", "most", "bias"
     weights, least, most, bias = (kept[name].astype(np.float64) for name in names)
-    out_of_fold = OutOfFoldPredictions(
-        float(kept["log_loss"][0]), rows[0], rows[1].astype(bool), rows[2]
-    )
+    confidence, right, weight = rows
+    log_loss = float(kept["log_loss"][0])
+    out_of_fold = OutOfFoldPredictions(log_loss, confidence, right.astype(bool), weight)
     return Scale(
         alpha if chooses else None, quarters, weights, least, most, bias, out_of_fold,
         Corrections.read(kept, classes, vocabulary, n_terms), None if np.isnan(unseen) else unseen,

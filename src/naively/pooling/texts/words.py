@@ -105,11 +105,6 @@ class Words:
         """The number of each term, (V,); the key of a text is the sum of its terms' numbers."""
         return term_numbers(self.vocabulary)
 
-    @property
-    def columns(self) -> tuple[int]:
-        """The column."""
-        return (self.column,)
-
     @cached_property
     def of_class(self) -> Float64:
         """The count of all terms in each class, (K,)."""
@@ -150,14 +145,12 @@ class Words:
             lengths = rows @ (positions >= 0).astype(np.float64)
             unseen[part] = lengths == 0
             factors = self.scale.of_lengths(lengths)[:, np.newaxis]
-            scores = (rows @ term_evidence) * factors + (
-                np.where(lengths > 0, 1.0, 0.0)[:, np.newaxis] * self.bias
-            )
+            bias = np.where(lengths > 0, 1.0, 0.0)[:, np.newaxis] * self.bias
+            scores = (rows @ term_evidence) * factors + bias
             term_numbers = np.zeros(len(terms), np.int64)
             term_numbers[in_vocabulary] = self.numbers[positions[in_vocabulary]]
-            self.repeated.replace(
-                document_keys(term_numbers, None, rows.indices, rows.indptr), scores.T
-            )
+            keys = document_keys(term_numbers, None, rows.indices, rows.indptr)
+            self.repeated.replace(keys, scores.T)
             evidence[part] = scores[:, self.classes]
         return evidence - evidence.max(axis=1, keepdims=True), unseen
 
@@ -177,13 +170,11 @@ class Words:
         counts = rows.toarray()[0, in_vocabulary].astype(np.int64)
         values = np.ones(len(in_vocabulary)) if self.event.once else counts.astype(np.float64)
         length_factor = self.scale.of_lengths(values.sum(keepdims=True))
-        term_evidence = (
-            self._evidence_of_all_classes(positions[in_vocabulary])
-            * (values * length_factor)[:, np.newaxis]
-        )
+        term_evidence = self.term_evidence(positions[in_vocabulary])
+        term_evidence = term_evidence * (values * length_factor)[:, np.newaxis]
         unknown = vocabulary.gather(np.flatnonzero(positions < 0)).terms()
         terms = vocabulary.gather(in_vocabulary).terms()
-        return terms, counts, term_evidence[:, self.classes], unknown
+        return terms, counts, term_evidence, unknown
 
     def text_evidence(self, name: str) -> TextEvidence:
         """The unweighted evidence of the column with this name, as a formula for export."""
@@ -216,16 +207,9 @@ def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Wor
             continue
         evidence, unseen = texts.left_out(estimate, workers)
         fitted = Words(
-            column,
-            event,
-            vocabulary,
-            texts.counts,
-            estimate.scale,
-            texts.recurring(vocabulary),
-            texts.different,
-            unseen,
-            np.arange(entries.n_classes),
-        )
+            column, event, vocabulary, texts.counts, estimate.scale, texts.recurring(vocabulary),
+            texts.different, unseen, np.arange(entries.n_classes),
+        )  # fmt: skip
         yield fitted, evidence
 
 
@@ -248,13 +232,9 @@ class _Texts:
     """
 
     def __init__(
-        self,
-        entries: Entries,
-        column: int,
-        rows: scipy.sparse.csr_matrix,
-        event: Event,
+        self, entries: Entries, column: int, rows: scipy.sparse.csr_matrix, event: Event,
         vocabulary: Vocabulary,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.entries, self.rows = entries, rows
         self.at = entries.codes[:, column][entries.row].astype(np.int64)
         shape = rows.shape[0], entries.n_classes
@@ -300,20 +280,15 @@ class _Texts:
         """
         entries = self.entries
         entry_weight, class_totals = self._of_entries(self.once), self.of_once[entries.y]
-        is_usable = (
-            (entry_weight > 0) & (class_totals - entry_weight >= LIGHTEST) & ~self.recur[self.at]
-        )
+        is_usable = (entry_weight > 0) & (class_totals - entry_weight >= LIGHTEST)
         evidence_size = ASPECTS * self.n_groups * entries.n_classes
-        indices = np.flatnonzero(is_usable)
+        indices = np.flatnonzero(is_usable & ~self.recur[self.at])
         if not len(indices):
             return None
-        weight = entries.weight[indices] * (
-            entry_weight[indices] / self._of_entries(self.equal)[indices]
-        )
+        share = entry_weight[indices] / self._of_entries(self.equal)[indices]
         place = (entries.row[indices] + 0.5) / len(entries.codes)
-        sample, weight = sampled(
-            weight, place, max(FEWEST, min(WEIGHED, MOST_NUMBERS // evidence_size))
-        )
+        n_texts = max(FEWEST, min(WEIGHED, MOST_NUMBERS // evidence_size))
+        sample, weight = sampled(entries.weight[indices] * share, place, n_texts)
         indices = indices[sample]
         texts, y = self.at[indices], entries.y[indices]
         documents = self.counted(texts, y, weight)
@@ -335,9 +310,8 @@ class _Texts:
             fold_weights[fold] = estimate.ends.weights(factors).ravel()
         factors = np.zeros(len(added))
         factors[used] = weights.of_blocks
-        scale = estimate.ends.scale(
-            estimate.alpha, estimate.quarters, factors, self.unit, weights.bias, NO_PREDICTIONS
-        )
+        exponents, shared = (estimate.alpha, estimate.quarters), (self.unit, weights.bias)
+        scale = estimate.ends.scale(*exponents, factors, *shared, NO_PREDICTIONS)
         return _Chosen(scale, fold_weights)
 
     def _of_entries(self, table: scipy.sparse.csr_matrix) -> Float64:
@@ -360,9 +334,8 @@ class _Texts:
             chunk = order[start : start + AT_ONCE]
             texts, place = np.unique(self.at[chunk], return_inverse=True)
             documents = self.counted(texts, np.zeros(len(texts), np.int64), np.ones(len(texts)))
-            (term_evidence,), lengths, _ = documents.out_of_fold_evidence(
-                [alpha], 0, len(texts), SERIAL
-            )
+            left_out = documents.out_of_fold_evidence([alpha], 0, len(texts), SERIAL)
+            (term_evidence,), lengths, _ = left_out
             scaled = falling(term_evidence, lengths, quarters)
             unseen[texts] = lengths == 0
             bias = np.where(lengths > 0, 1.0, 0.0)[:, np.newaxis] * chosen.scale.bias
@@ -386,9 +359,8 @@ class _Texts:
         parts = np.zeros((PARTS, *totals.shape))
         np.add.at(parts, (entries.part[some], positions, entries.y[some]), entries.weight[some])
         repeated = Repeated(texts, totals, self.of_texts)
-        return repeated.evidence(
-            np.maximum(totals[positions] - parts[entries.part[some], positions], 0.0)
-        )
+        others = totals[positions] - parts[entries.part[some], positions]
+        return repeated.evidence(np.maximum(others, 0.0))
 
 
 def _rows(
@@ -462,42 +434,34 @@ def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
     for name, kind in kinds.items():
         if name not in kept or kept[name].dtype != kind:
             raise ValueError(f"words of a text have no {name!r}")
-    event_code, alpha, quarters, n_stored = (
-        kept[name] for name in ("event", "alpha", "quarters", "known")
-    )
-    if any(array.shape != (1,) for array in (event_code, alpha, quarters, n_stored)) or event_code[
-        0
-    ] >= len(EVENTS):
+    single = [kept[name] for name in ("event", "alpha", "quarters", "known")]
+    event_code, alpha, quarters, n_stored = single
+    if any(array.shape != (1,) for array in single) or event_code[0] >= len(EVENTS):
         raise ValueError("words of a text are counted in an unknown way")
     if alpha[0] not in ALPHAS or quarters[0] not in QUARTERS:
         raise ValueError("words of a text are weighed in an unknown way")
     event = EVENTS[event_code[0]]
     scale_arrays = [kept[name] for name in ("weights", "least", "most")]
-    if any(
-        array.shape != (ASPECTS, event.n_groups) or not (np.abs(array) <= LARGEST).all()
-        for array in scale_arrays
-    ):
+    shape = ASPECTS, event.n_groups
+    if any(a.shape != shape or not (np.abs(a) <= LARGEST).all() for a in scale_arrays):
         raise ValueError("words of a text have weights that are none")
     vocabulary = Vocabulary.checked(kept["terms"], kept["lengths"].astype(np.int64))
     entries_per_term, classes, counts = (kept[name] for name in ("each", "classes", "counts"))
     if classes.ndim != 1 or counts.ndim != 1:
         raise ValueError("what words of a text count does not belong to them")
     class_codes, ends = kept["asked"], np.append(0, np.cumsum(entries_per_term.astype(np.int64)))
-    if (
-        class_codes.shape != (n_classes,)
-        or (class_codes >= n_stored[0]).any()
-        or n_stored[0] > CLASSES
-    ):
+    is_known = n_stored[0] <= CLASSES and (class_codes < n_stored[0]).all()
+    if class_codes.shape != (n_classes,) or not is_known:
         raise ValueError("words of a text are asked about classes that are not there")
     texts = kept["texts"]
     if texts.shape != (n_stored[0],) or not ((texts >= 0) & (texts <= LARGEST)).all():
         raise ValueError("words of a text are of a number of texts that cannot be true")
-    different, keys, recurring = (kept[name] for name in ("different", "keys", "recurring"))
-    unseen = kept["unseen"]
-    if different.shape != (1,) or not 0 <= different[0] <= LARGEST:
-        raise ValueError("words of a text are of a number of texts that cannot be true")
-    if unseen.shape != (1,) or not 0 <= unseen[0] <= LARGEST:
-        raise ValueError("words of a text are of a number of texts that cannot be true")
+    different, unseen, keys, recurring = (
+        kept[name] for name in ("different", "unseen", "keys", "recurring")
+    )
+    for number in (different, unseen):
+        if number.shape != (1,) or not 0 <= number[0] <= LARGEST:
+            raise ValueError("words of a text are of a number of texts that cannot be true")
     if keys.ndim != 1 or (np.diff(keys) <= 0).any() or recurring.shape != (len(keys), len(texts)):
         raise ValueError("texts that recur do not belong to their weights")
     if not ((recurring >= 0) & (recurring <= LARGEST)).all():
@@ -513,9 +477,8 @@ def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
     is_sorted[ends[:-1][entries_per_term > 0]] = True
     if not is_sorted.all() or not ((counts > 0) & (counts <= LARGEST)).all():
         raise ValueError("what words of a text count cannot be true")
-    table = scipy.sparse.csr_matrix(
-        (counts, classes.astype(np.int32), ends), (len(vocabulary), int(n_stored[0]))
-    )
+    shape = len(vocabulary), int(n_stored[0])
+    table = scipy.sparse.csr_matrix((counts, classes.astype(np.int32), ends), shape)
     weights, least, most = scale_arrays
     scale = Scale(
         float(alpha[0]), int(quarters[0]), weights, least, most, bias, NO_PREDICTIONS,
