@@ -143,8 +143,8 @@ class _Rows:
         y, row = np.nonzero(count > 0)
         dates = zip(self.levels, map(self._dates, range(len(self.levels))), strict=True)
         levels = [values if seconds is None else np.unique(seconds) for values, seconds in dates]
-        entries = y, row, count[y, row], len(count)
-        is_duplicate[y, order[row]] = duplicated(self.codes[order], levels, *entries)
+        codes, weight = self.codes[order], count[y, row]
+        is_duplicate[y, order[row]] = duplicated(codes, levels, y, row, weight, len(count))
         return is_duplicate
 
     def values(self) -> list[_Values]:

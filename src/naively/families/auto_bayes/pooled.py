@@ -218,9 +218,10 @@ class _Fit:
             chosen_columns = [
                 evidence.block.columns for evidence in chosen if evidence.block.way is not None
             ]
-            gain = ONE_MORE * estimate.log_loss
-            found = screening.best(round_number, expected, chosen_columns, tried, gain)
-            round_number, interactions = found
+            min_gain = ONE_MORE * estimate.log_loss
+            round_number, interactions = screening.best(
+                round_number, expected, chosen_columns, tried, min_gain
+            )
             if not interactions:
                 break
             means, variances = expected.weighed(self.entries.full_weight)
@@ -243,8 +244,9 @@ class _Fit:
             round_number += 1
         of_chance = rows < len(self.varied)  # columns that were selected on all rows
         if self.interactions == "auto" and len(interacting) > 1 and not of_chance:
-            known = added, estimate, ridge, interacting, current
-            chosen, estimate = self._with_trees(chosen, *known)
+            chosen, estimate = self._with_trees(
+                chosen, added, estimate, ridge, interacting, current
+            )
         used = np.array([evidence not in without_gain for evidence in chosen])
         of_chosen = estimate.of_blocks[used]
         chosen = [*compress(chosen, used)]

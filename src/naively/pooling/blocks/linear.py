@@ -140,11 +140,10 @@ class Folded:
                 break
             active, current = active[is_open], current.some(is_open)
             steps = [step.some(is_open) for step in steps[-MEMORY + 1 :]]
-            step = direction[is_open], descent[is_open], penalty
-            place_after = self._downhill(which[active], current, *step)
-            change = place_after.lines - current.lines
-            steps.append(_Step(change, place_after.gradient - current.gradient))
-            current = place_after
+            direction, descent = direction[is_open], descent[is_open]
+            lower = self._downhill(which[active], current, direction, descent, penalty)
+            steps.append(_Step(lower.lines - current.lines, lower.gradient - current.gradient))
+            current = lower
             place.put(active, current)
         return place
 

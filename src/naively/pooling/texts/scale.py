@@ -338,8 +338,8 @@ class Counted:
         trials, lengths, ends = self.out_of_fold_evidence(alphas, 0, TRIED, workers)
         best = lowest(len(alphas), 0, lambda trial: loss(trial, LIKELY)) if alphas[1:] else 0
         quarters = lowest(len(QUARTERS), LIKELY, lambda candidate: loss(best, candidate))
-        others = TRIED, len(self.y), workers
-        (later,), later_lengths, later_ends = self.out_of_fold_evidence([alphas[best]], *others)
+        rest = self.out_of_fold_evidence([alphas[best]], TRIED, len(self.y), workers)
+        (later,), later_lengths, later_ends = rest
         result = np.concatenate([trials[best], later])
         all_lengths = np.append(lengths, later_lengths)
         result *= by_length(all_lengths, quarters)[:, np.newaxis, np.newaxis]
@@ -476,8 +476,9 @@ def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
             return [textbook(model, counts=False) for model in models]
         rows = np.flatnonzero(has_terms)
         weights, factors, scores = _together(first, estimates, rows, workers)
-        documents = rows, scores, weights.out_of_fold
-        corrections, out_of_fold = _corrected(models, estimates, factors, *documents, workers)
+        corrections, out_of_fold = _corrected(
+            models, estimates, factors, rows, scores, weights.out_of_fold, workers
+        )
     wordless, unseen = _wordless(models, estimates, factors), None
     replaced = []
     if wordless is not None:

@@ -310,8 +310,8 @@ class _Texts:
             fold_weights[fold] = estimate.ends.weights(factors).ravel()
         factors = np.zeros(len(added))
         factors[used] = weights.of_blocks
-        exponents, shared = (estimate.alpha, estimate.quarters), (self.unit, weights.bias)
-        scale = estimate.ends.scale(*exponents, factors, *shared, NO_PREDICTIONS)
+        alpha, quarters, bias = estimate.alpha, estimate.quarters, weights.bias
+        scale = estimate.ends.scale(alpha, quarters, factors, self.unit, bias, NO_PREDICTIONS)
         return _Chosen(scale, fold_weights)
 
     def _of_entries(self, table: scipy.sparse.csr_matrix) -> Float64:
