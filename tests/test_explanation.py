@@ -89,7 +89,7 @@ def test_marks_share_the_log_odds_of_the_terms(variant):
 def test_a_word_of_several_models_is_marked_once(data_folder):
     """By default single words are terms of two models: alone, and beside pairs."""
     lines = (data_folder / "sms-spam" / "SMSSpamCollection").read_text("utf-8").splitlines()
-    labels, messages = zip(*(line.split("\t", 1) for line in lines[:1500]), strict=True)
+    labels, messages = zip(*(line.split("\t", 1) for line in lines[:3000]), strict=True)
     model = TextNB().fit(messages, labels)
     for one in model.explain(["claim your free prize", "meeting at noon, or at one"]):
         words = [{*places} for analysis, places in one.cuts if not analysis.of_characters]
