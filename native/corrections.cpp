@@ -5,7 +5,7 @@ namespace naively::SET {
 
 // out[t, c] += Σ_i x_it w_i p_ic (m_ic - Σ_k p_ik m_ik), m_ic = Σ_t x_it d_tc, in order.
 //
-// WIDTH is the number of classes, 0 if there are more than two.
+// WIDTH is the number of classes if it is known when this is compiled; 0 for any.
 template <i64 WIDTH>
 static void add_curved(Indices indptr, Indices terms, Flat<const f32> values,
                        Matrix<const f32> proba, Flat<const f32> weight,

@@ -5,7 +5,7 @@
 
 namespace naively::SET {
 
-constexpr i64 AT_ONCE = 32;      // numbers in the loops that are vectorised: few are unrolled instead
+constexpr i64 AT_ONCE = 32;   // iterations of loops that the compiler vectorises
 constexpr i64 NONE = -1;      // in place of a column of a block
 constexpr f64 LEAST = 0.02;   // part of a cell's rows that counts, however sure the model is of them
 constexpr f64 VIRTUAL = 1e-6; // rows that are expected of each cell, spread as the prior
@@ -25,21 +25,22 @@ static void fill_cells(Flat<const u32> cells, Flat<const i64> parts, Flat<const 
     }
 }
 
-// Add the numbers of each entry, so many, to those of its cell.
-//
-// `told` and `sums` are float32, entry after entry and cell after cell.
 typedef f32 Four __attribute__((vector_size(16)));
 typedef f32 Many __attribute__((vector_size(64)));
-template <class T> static inline void add_to(f32 *sum, const f32 *more) {
-    T own, other;
-    memcpy(&own, sum, sizeof own);
-    memcpy(&other, more, sizeof other);
-    own += other;
-    memcpy(sum, &own, sizeof own);
+
+// Add as many numbers at once as a T holds.
+template <class T> static inline void add_to(f32 *sums, const f32 *numbers) {
+    T sum, term;
+    memcpy(&sum, sums, sizeof sum);
+    memcpy(&term, numbers, sizeof term);
+    sum += term;
+    memcpy(sums, &sum, sizeof sum);
 }
-template <i64 FIXED>
+
+// The same as `add_rows`, for a width that is known when this is compiled; 0 for any.
+template <i64 WIDTH>
 static inline void add_rows_of(Flat<const u32> cells, Flat<const f32> told, i64 any, Flat<f32> sums) {
-    const i64 width = FIXED ? FIXED : any;
+    const i64 width = WIDTH ? WIDTH : any;
     for (i64 i = 0; i < cells.size; i++) {
         f32 *sum = sums.data + i64(cells[i]) * width;
         const f32 *more = told.data + i * width;
@@ -50,6 +51,10 @@ static inline void add_rows_of(Flat<const u32> cells, Flat<const f32> told, i64 
     }
 }
 
+// Add the `width` numbers of each entry to those of its cell.
+//
+// `told` and `sums` are float32, entry after entry and cell after cell. 20 numbers are two classes
+// in ten folds.
 static void add_rows(Flat<const u32> cells, Flat<const f32> told, i64 width, Flat<f32> sums) {
     if (width == 4) add_rows_of<4>(cells, told, width, sums);
     else if (width == 20) add_rows_of<20>(cells, told, width, sums);
@@ -121,7 +126,7 @@ static void fill_surprises(Room &room, Cube<const f64> counts, Cube<const f64> e
 }
 
 // Cells of a block, (n,): the numbers of its columns' bins, the last one fastest. Returns how many
-// there are, or 0 if they are more than `most` or a code is beyond its size.
+// there are, or -1 if they are more than `most` or a code is beyond its size.
 static i64 cells_of(Matrix<const uint16_t> codes, Flat<const i64> sizes, const i64 *block,
                     i64 columns, i64 most, Flat<u32> cells) {
     i64 size = 1;
@@ -136,7 +141,7 @@ static i64 cells_of(Matrix<const uint16_t> codes, Flat<const i64> sizes, const i
         for (i64 i = 0; i < cells.size; i++) cells[i] = cells[i] * factor + own[i];
     }
     for (const u32 cell : cells) last = larger(last, cell);
-    return size > most || (cells.size > 0 && i64(last) >= size) ? 0 : size;
+    return size > most || (cells.size > 0 && i64(last) >= size) ? -1 : size;
 }
 
 // Add up how the log-likelihood of left-out rows moves with the weight of each block, twice.
@@ -289,7 +294,7 @@ static void slopes_of(Room &room, Matrix<const uint16_t> codes, Flat<const i64> 
                   beside.data};
     for (i64 k = 0; k < blocks.rows; k++) {
         const i64 size = cells_of(codes, sizes, blocks[k], blocks.columns, most, cells);
-        if (size == 0)
+        if (size < 0)
             return room.refuse("codes or sizes are beyond the cells that sums has room for");
         if (repeats > 1)
             for (i64 i = 0; i < cells.size; i++) cells[i] += u32(repeat[i] * size);
@@ -357,7 +362,7 @@ static void rough_gains(Room &room, Matrix<const uint16_t> codes, Flat<const i64
     fill(lanes, 3 * classes * AT_ONCE, 1.0); // lanes that are not used are divided by, too
     for (i64 k = 0; k < out.size; k++) {
         const i64 size = cells_of(codes, sizes, blocks[k], blocks.columns, sums.size / width, cells);
-        if (size == 0)
+        if (size < 0)
             return room.refuse("codes or sizes are beyond the cells that sums has room for");
         fill(sums.data, size * width, f32(0));
         add_rows({cells.data, cells.size}, told, width, sums);
@@ -460,7 +465,7 @@ KERNELS(evidence,
                "codes(J,n) sizes(J):0..65536 blocks(B,W):-1..J-1 repeat(n)<repeats "
                "repeats:1..65536 parts(n)<P y(n)<C weights(n) hoped(n,C) unsure(n) others(q,P,C) "
                "prior(C) strengths(S) cells(n) sums(s) beside(b) slope(B,S) bend(B,S) ; "
-               "q*(q-n)==0"),
+               "q*(q-n)==0 P*repeats<=s"),
         KERNEL(rough_gains,
                "codes(J,n) sizes(J):0..65536 blocks(B,W):-1..J-1 told(n*2*classes) "
                "classes:1..65536 strength cells(n) sums(s) out(B)"),

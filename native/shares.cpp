@@ -108,7 +108,7 @@ static void equal_bins(Room &room, Flat<const f64> weights, i64 most, Flat<i64> 
     for (i64 left = most; left > 1; left--) {
         const i64 first = larger(first_above({middles.data, n}, before + (end - before) / f64(left)),
                                  first_above({ends.data, n}, before) + 1);
-        if (first >= n) break;
+        if (first >= n || first <= at) break; // weights that are negative do not ascend
         while (at < first) bins[at++] = bin;
         before = ends[first - 1];
         bin++;
@@ -116,7 +116,7 @@ static void equal_bins(Room &room, Flat<const f64> weights, i64 most, Flat<i64> 
     while (at < n) bins[at++] = bin;
 }
 
-KERNELS(shares, KERNEL(equal_bins, "weights(n) most bins(n)"),
+KERNELS(shares, KERNEL(equal_bins, "weights(n) most:1..n+1 bins(n)"),
         KERNEL(smooth_shares, "counts(n,K,C) priors(n,C) links(L) added shares(n,K,C)"));
 
 } // namespace naively::SET

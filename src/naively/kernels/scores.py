@@ -139,7 +139,8 @@ def gains(
         np.empty(cells * classes, np.float32), slope, bend,
     )  # fmt: skip
     uphill = (slope > 0.0) & (bend > 0.0)
-    step = np.minimum(np.divide(slope, bend, where=uphill, out=np.zeros_like(slope)), STEEPEST)
+    slope, bend = np.where(uphill, slope, 0.0), np.where(uphill, bend, 1.0)
+    step = np.minimum(slope / bend, STEEPEST)
     return step * slope - 0.5 * step * step * bend
 
 

@@ -364,9 +364,12 @@ class Pool:
         return place.loss / max(total_weight, 1e-300), place.x
 
     def some(self, blocks: Int64) -> Pool:
-        """The same entries with some of the blocks, all of which are shrunk."""
+        """The same entries with some of the blocks."""
         pieces = [replace(piece, evidence=piece.evidence[blocks]) for piece in self.pieces]
-        return Pool(pieces, self.added[blocks], self.workers, self.prior_share)
+        return Pool(
+            pieces, self.added[blocks], self.workers, self.prior_share, self.shift,
+            self.size > self.blocks, self.free[blocks], self.copies,
+        )  # fmt: skip
 
     @property
     def varied(self) -> Int64:
@@ -381,15 +384,20 @@ class Pool:
         """
         if x is None:
             x = self.alone(ridge)[1]
-        curve = self._curvature(x) + self._penalty(ridge, ridge)
+        curve = self._curvature(x)
+        slope = -self._penalty(ridge, ridge) @ x  # of the loss alone, as x minimises both
         blocks, biases = np.arange(self.blocks), np.arange(self.blocks, self.size)
-        some, factors = blocks, x[: self.blocks]
+        remaining, factors = blocks, x[: self.blocks]
         while (factors < 0).any():
-            some = some[kept_of(factors)]
-            kept, gone = np.append(some, biases), np.setdiff1d(blocks, some)
-            step = _inverse(curve[np.ix_(kept, kept)]) @ (curve[np.ix_(kept, gone)] @ x[gone])
-            factors = x[some] + step[: len(some)]
-        return some
+            remaining = remaining[kept_of(factors)]
+            if not len(remaining):
+                break
+            used, dropped = np.append(remaining, biases), np.setdiff1d(blocks, remaining)
+            penalty = self._penalty(ridge, ridge, remaining)
+            change = curve[np.ix_(used, dropped)] @ x[dropped] - slope[used] - penalty @ x[used]
+            step = _inverse(curve[np.ix_(used, used)] + penalty) @ change
+            factors = x[remaining] + step[: len(remaining)]
+        return remaining
 
     def losses(self, ridge: float, start: Weights, factors: Sequence[float]) -> Float64:
         """Out-of-fold losses of the entries, (F, n).
@@ -440,13 +448,15 @@ class Pool:
         weight = np.concatenate([piece.weight for piece in pieces])  # `shift` changes it
         return OutOfFoldPredictions(_mean(losses, weight), confidence, correct, weight, losses)
 
-    def _penalty(self, ridge: float, more: float) -> Float64:
-        """The matrix R of the ridge ½ xᵀ R x."""
-        first_blocks = np.flatnonzero(~self.added & ~self.free)
-        matrix, n_first = np.zeros((self.size, self.size)), len(first_blocks)
+    def _penalty(self, ridge: float, more: float, blocks: Int64 | None = None) -> Float64:
+        """The matrix R of the ridge ½ xᵀ R x, of all blocks or some, and of the biases."""
+        selected = slice(None) if blocks is None else blocks
+        added, free = self.added[selected], self.free[selected]
+        first_blocks, size = np.flatnonzero(~added & ~free), len(added) + self.size - self.blocks
+        matrix, n_first = np.zeros((size, size)), len(first_blocks)
         matrix[np.ix_(first_blocks, first_blocks)] = ridge * (np.eye(n_first) - 1 / max(1, n_first))
-        diagonal = np.full(len(matrix), BIAS)
-        diagonal[: self.blocks] = np.where(self.added, max(more, LEAST), LEAST)
+        diagonal = np.full(size, BIAS)
+        diagonal[: len(added)] = np.where(added, max(more, LEAST), LEAST)
         return matrix + np.diag(diagonal)
 
     def _solved(self, penalty: Float64, place: _Place, curve: Float64 | None) -> _Place:

@@ -509,15 +509,18 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
         for k, model in enumerate(self._candidates(stored)):
             if k < len(counted):
                 totals[k] = counted[k]
-                terms[k] = model.counts.terms_of(sample.documents, workers)
+                document_terms = model.counts.terms_of(sample.documents, workers)
             else:
-                found = model.counts.terms_of(stored.documents, workers)
+                document_terms = model.counts.terms_of(stored.documents, workers)
                 if k in models:
-                    totals[k] = counts_of(model.counts, found, stored.counts.T, workers)
-                terms[k] = found if len(places) == len(stored) else found.some(places)
-            keys.append(terms[k].keys(model.counts))
+                    totals[k] = counts_of(model.counts, document_terms, stored.counts.T, workers)
+                if len(places) < len(stored):
+                    document_terms = document_terms.some(places)
+            keys.append(document_terms.keys(model.counts))
+            if k in models:
+                terms[k] = document_terms
         distinct = DistinctTexts.of(sample, joint_keys(keys))
-        if any(terms.undercount for terms in counted):
+        if any(counts.undercount for counts in counted):
             distinct = replace(distinct, complete=False, exact=False)
         present = counted[0].observed(class_weight).gather(1, 0)
 

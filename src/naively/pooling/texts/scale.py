@@ -27,7 +27,7 @@ another one. If there was none, e is 1, and its character n-grams are no evidenc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, Self
@@ -336,8 +336,8 @@ class Counted:
 
         alphas: Sequence[Any] = ALPHAS if self.alpha is None else [self.alpha]
         trials, lengths, ends = self.out_of_fold_evidence(alphas, 0, TRIED, workers)
-        best = lowest(len(alphas), 0, lambda trial: loss(trial, LIKELY)) if alphas[1:] else 0
-        quarters = lowest(len(QUARTERS), LIKELY, lambda candidate: loss(best, candidate))
+        best = min(range(len(alphas)), key=lambda trial: loss(trial, LIKELY)) if alphas[1:] else 0
+        quarters = min(QUARTERS, key=lambda candidate: loss(best, candidate))
         rest = self.out_of_fold_evidence([alphas[best]], TRIED, len(self.y), workers)
         (later,), later_lengths, later_ends = rest
         result = np.concatenate([trials[best], later])
@@ -426,16 +426,6 @@ class ScaledEvidence:
     def blocks(self) -> Float64:
         """(n, 7 G, C) the evidence for each factor."""
         return self.ends.blocks(self.evidence, 1)
-
-
-def lowest(size: int, start: int, loss: Callable[[int], float]) -> int:
-    """The integer below `size` with a lower loss than its neighbours, going down from `start`."""
-    while True:
-        near = [start, *(k for k in (start - 1, start + 1) if 0 <= k < size)]
-        best = min(near, key=loss)
-        if best == start:
-            return start
-        start = best
 
 
 def narrowed(rows: scipy.sparse.csr_matrix) -> tuple[scipy.sparse.csr_matrix, Int64]:
