@@ -116,7 +116,7 @@ static void equal_bins(Room &room, Flat<const f64> weights, i64 most, Flat<i64> 
     while (at < n) bins[at++] = bin;
 }
 
-KERNELS(shares, KERNEL(equal_bins, "weights(n) most:1..n+1 bins(n)"),
+KERNELS(shares, KERNEL(equal_bins, "weights(n) most bins(n)"),
         KERNEL(smooth_shares, "counts(n,K,C) priors(n,C) links(L) added shares(n,K,C)"));
 
 } // namespace naively::SET

@@ -58,29 +58,38 @@ WEIGHED_TEXTS = ("weighed_text", "pooled_text")  # text families whose evidence 
 
 @dataclass(frozen=True)
 class Feature:
-    """A feature of a model."""
+    """A feature of a model.
+
+    Attributes
+    ----------
+    name : str
+    kind : type of its values.
+    detail : how it is modelled: "4 categories", "681 categories, 135 bins", "33 bins", or the name
+        of its family.
+    family, why : the name of its family, and the reason for it.
+    missing : weight of the training rows in which it is missing.
+    evidence : its blocks of evidence, if evidence is weighted: a date has several. Excludes
+        interactions.
+    importance : mean distance of the contribution to the log-odds from its mean, in nats,
+        interactions included; see `naively.families.base.mean_contribution`. None for text in a
+        product of families.
+    information : mutual information with the class under the model, in bits; None for text.
+    determines_class : whether it alone almost determines the class.
+    zero_probability : whether a value has probability 0 in some classes, without smoothing.
+    constant_in : classes in which it is constant, with a bell curve of almost no width.
+    """
 
     name: str
-    kind: Kind  # type of its values
-    # how it is modelled: "4 categories", "681 categories, 135 bins", "33 bins", or the name of its
-    # family
+    kind: Kind
     detail: str
-    # family, why: the name of its family, and the reason for it
     family: str
     why: str
-    missing: float  # weight of the training rows in which it is missing
-    # its blocks of evidence, if evidence is weighted: a date has several. Excludes interactions
+    missing: float
     evidence: tuple[Evidence, ...]
-    # mean distance of the contribution to the log-odds from its mean, in nats, interactions
-    # included; see `naively.families.base.mean_contribution`. None for text in a product of
-    # families
     importance: float | None
-    # mutual information with the class under the model, in bits; None for text
     information: float | None
-    determines_class: bool  # whether it alone almost determines the class
-    # whether a value has probability 0 in some classes, without smoothing
+    determines_class: bool
     zero_probability: bool = False
-    # classes in which it is constant, with a bell curve of almost no width
     constant_in: Sequence[Label] = ()
 
     @property
@@ -111,19 +120,29 @@ class Feature:
 
 @dataclass(frozen=True)
 class TextTerms:
-    """The terms of a text column."""
+    """The terms of a text column.
 
-    name: str  # of the column
-    terms: int  # number of terms, or of hash buckets
-    documents: float  # weight of the documents that are not missing
-    hashed: bool  # whether the names of the terms are not stored
-    # for each class, the terms with the largest share in the divergence of the class from the
-    # others
+    Attributes
+    ----------
+    name : of the column.
+    terms : number of terms, or of hash buckets.
+    documents : weight of the documents that are not missing.
+    hashed : whether the names of the terms are not stored.
+    by_class : for each class, the terms with the largest share in the divergence of the class from
+        the others.
+    unit : "word" or "document", to which counts, probabilities and information refer.
+    smoothing : (what is counted, alpha) for each bag of terms; empty if terms have alphas of their
+        own.
+    weighted : whether terms have weights, so that log-odds are not those of the probabilities.
+    """
+
+    name: str
+    terms: int
+    documents: float
+    hashed: bool
     by_class: list[list[InformativeTerm]]
-    unit: str  # "word" or "document", to which counts, probabilities and information refer
-    # (what is counted, alpha) for each bag of terms; empty if terms have alphas of their own
+    unit: str
     smoothing: list[tuple[str, float]]
-    # whether terms have weights, so that log-odds are not those of the probabilities
     weighted: bool
 
     def to_dict(self, classes: Sequence[Any]) -> dict[str, Any]:

@@ -121,8 +121,8 @@ def _read(session: Any, data: Sequence[str], format: str | None) -> tuple[Any, b
         return session.read.json(paths), False
     if kind in ("csv", "tsv"):
         sep = "," if kind == "csv" else "\t"
-        quoting = {"quote": '"', "escape": '"', "mode": "FAILFAST"}
-        return session.read.csv(paths, sep=sep, header=True, **quoting), True
+        options = {"quote": '"', "escape": '"', "mode": "FAILFAST"}
+        return session.read.csv(paths, sep=sep, header=True, **options), True
     raise UsageError(f"--engine reads csv, tsv, jsonl and parquet, not {kind}")
 
 

@@ -39,8 +39,9 @@ def fitted(saved: Saved, path: str) -> Any:
     """
     model = saved.model
     if saved.estimator not in ESTIMATORS:
-        kind = f"a model of the class {saved.estimator!r}"
-        raise ModelFileError(f"{path} holds {kind}, unknown to naively")
+        raise ModelFileError(
+            f"{path} holds a model of the class {saved.estimator!r}, unknown to naively"
+        )
     kind = getattr(naively, saved.estimator)
     if unknown := saved.params.keys() - kind._get_param_names():
         raise ModelFileError(f"{path}: {saved.estimator} has no parameter {min(unknown)!r}")

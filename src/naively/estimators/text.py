@@ -233,8 +233,8 @@ class TextNB(TextClassifier, NaiveBayesClassifier):  # type: ignore[misc]
         theta = probabilities("theta", theta)
         words = [str(term) for term in terms]
         if theta.shape[1] != len(words):
-            counts = f"theta has {theta.shape[1]} words a class, but terms has {len(words)}"
-            raise ValueError(counts)
+            problem = f"theta has {theta.shape[1]} words a class, but terms has {len(words)}"
+            raise ValueError(problem)
         virtual_rows = ClassesAndPrior(len(theta), prior, classes)
         weights = virtual_rows.prior[:, np.newaxis] * theta
         labels = np.repeat(virtual_rows.labels[virtual_rows.batch.codes], len(words))

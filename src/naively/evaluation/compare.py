@@ -43,15 +43,23 @@ TAIL = ("±", "log-loss", "seconds")
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A classifier and its learning curve."""
+    """A classifier and its learning curve.
+
+    Attributes
+    ----------
+    name : str
+    use : Python code for it; empty for the class prior.
+    kind : "prior" (the class prior), "naive" (columns are independent given the class), "ladder"
+        (another model of the ladder) or "scikit-learn".
+    curve : Curve
+    option : option of `naively fit` for it; None if there is none.
+    """
 
     name: str
-    use: str  # Python code for it; empty for the class prior
-    # "prior" (the class prior), "naive" (columns are independent given the class), "ladder"
-    # (another model of the ladder) or "scikit-learn"
+    use: str
     kind: Literal["prior", "naive", "ladder", "scikit-learn"]
     curve: Curve
-    option: str | None = None  # option of `naively fit` for it; None if there is none
+    option: str | None = None
 
     @property
     def error(self) -> Float64:

@@ -321,23 +321,34 @@ class Feature:
 
 @dataclass(frozen=True)
 class ColumnPair:
-    """The dependence of two columns, given the class and marginal."""
+    """The dependence of two columns, given the class and marginal.
 
-    # first, second: names of the columns
+    Attributes
+    ----------
+    first, second : names of the columns.
+    kind : "levels" (both categorical), "numbers" (both numeric), or "both" for one of each.
+    rows : number of compared rows, in which neither is missing.
+    given_class : maximum likelihood estimate of I(first; second | Y), in nats; inf if one of two
+        numeric columns is a function of the other.
+    chance : its expected value for columns that are independent given the class, in nats.
+    dof : degrees of freedom of the test; 0 if no class has rows enough to compare.
+    p_value : of independence given the class, times the number of pairs (Bonferroni), at most 1.
+    marginal : estimate of I(first; second), in nats.
+    marginal_chance : its expected value for independent columns, in nats.
+    marginal_p_value : of independence, times the number of pairs, at most 1.
+    """
+
     first: str
     second: str
-    kind: str  # "levels" (both categorical), "numbers" (both numeric), or "both" for one of each
-    rows: int  # number of compared rows, in which neither is missing
-    # maximum likelihood estimate of I(first; second | Y), in nats; inf if one of two numeric
-    # columns is a function of the other
+    kind: str
+    rows: int
     given_class: float
-    chance: float  # its expected value for columns that are independent given the class, in nats
-    dof: int  # degrees of freedom of the test; 0 if no class has rows enough to compare
-    # of independence given the class, times the number of pairs (Bonferroni), at most 1
+    chance: float
+    dof: int
     p_value: float
-    marginal: float  # estimate of I(first; second), in nats
-    marginal_chance: float  # its expected value for independent columns, in nats
-    marginal_p_value: float  # of independence, times the number of pairs, at most 1
+    marginal: float
+    marginal_chance: float
+    marginal_p_value: float
 
     @property
     def dependent(self) -> bool:

@@ -35,14 +35,24 @@ FUNCTION = 0.995  # correlation, above which one feature is almost a function of
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RungResult(Result):
-    """The result of a model of the ladder on held-out rows; NaN if it was not estimated."""
+    """The result of a model of the ladder on held-out rows; NaN if it was not estimated.
 
-    use: str  # Python code for it; empty for the class prior
-    option: str | None  # option of `naively fit` for it; None if there is none
-    parameters: int  # number of free parameters, those of the class prior included
-    rows_per_parameter: float  # training rows for each free parameter
-    scores: Scores | None  # of held-out rows; None if the model was not estimated
-    reason: str  # why it was not estimated; empty if it was
+    Attributes
+    ----------
+    use : Python code for it; empty for the class prior.
+    option : option of `naively fit` for it; None if there is none.
+    parameters : number of free parameters, those of the class prior included.
+    rows_per_parameter : training rows for each free parameter.
+    scores : of held-out rows; None if the model was not estimated.
+    reason : why it was not estimated; empty if it was.
+    """
+
+    use: str
+    option: str | None
+    parameters: int
+    rows_per_parameter: float
+    scores: Scores | None
+    reason: str
 
     def to_dict(self) -> dict[str, Any]:
         """What `Diagnosis.to_dict` has of the model."""

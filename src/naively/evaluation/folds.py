@@ -45,9 +45,7 @@ def assign_folds(
     not depend on the order of the rows or on chance, and each has its share of every class (of
     two equal rows, the order decides which is in which fold). Duplicates
     (`naively.pooling.duplicates`), and documents with the same terms, are in one fold, unless they
-    recur (`naively.pooling.texts.repeated`).
-
-    They order equal rows.
+    recur (`naively.pooling.texts.repeated`). `weights`, (n,) or None, order equal rows.
     """
     if weights is not None and not weights.all():  # rows of weight 0 must not shift others
         part = np.empty(len(codes), np.int64)
@@ -500,7 +498,7 @@ def _read(available: Schema, other: Schema, wholes: list[Any]) -> list[Any]:
         return wholes
     selected = []
     for part in other.parts:
-        k = next((k for k, other in enumerate(available.parts) if serves(other, part)), None)
+        k = next((k for k, known in enumerate(available.parts) if serves(known, part)), None)
         if k is None:
             raise ValueError(
                 "settings must not change what is counted of the columns, as these do of "

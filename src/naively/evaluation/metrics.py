@@ -156,9 +156,17 @@ class Decision:
 class Ranking:
     """Rows ranked by the probability of the positive class.
 
-    `chance`: (n,) P(positive | x). `truth`: (n,) whether the rows are positive. `weights`: (n,), or
-    None if each row weighs 1. `levels`: (k,) the distinct probabilities, decreasing. `flagged,
-    caught`: (k,) rows with at least that probability, and those of them that are positive.
+    Parameters
+    ----------
+    chance : (n,) P(positive | x).
+    truth : (n,) whether the rows are positive.
+    weights : (n,), or None if each row weighs 1.
+
+    Attributes
+    ----------
+    levels : (k,) the distinct probabilities, decreasing.
+    flagged, caught : (k,) rows with at least that probability, and those of them that are
+        positive.
     """
 
     def __init__(self, chance: Float64, truth: Truths, weights: Float64 | None = None) -> None:
@@ -528,8 +536,9 @@ class Tally:
             return math.nan if sums[infinite] > 0 else math.sqrt(_ratio(variance[of], present[of]))
 
         class_rows = counts[:-1].sum(axis=1)
-        has_majority = self.majority is not None or not len(class_rows)
-        most_frequent = self.majority if has_majority else class_rows.argmax()
+        most_frequent = self.majority
+        if most_frequent is None and len(class_rows):
+            most_frequent = class_rows.argmax()
         return Scores(
             rows=_plain(rows),
             unknown=_plain(rows - sums[SEEN]),

@@ -85,13 +85,22 @@ class LabelledRows:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Report:
-    """A result for the rows of a table."""
+    """A result for the rows of a table.
 
-    target: str | None  # name of the label column, if there is one
-    classes: dict[Any, int]  # number of rows of each label
-    rows: int  # number of labelled rows
-    sampled: int  # number of rows used: fewer than `rows` if they were sampled
-    unlabelled: int  # number of rows without a label, which were left out
+    Attributes
+    ----------
+    target : name of the label column, if there is one.
+    classes : dict, number of rows of each label.
+    rows : number of labelled rows.
+    sampled : number of rows used: fewer than `rows` if they were sampled.
+    unlabelled : number of rows without a label, which were left out.
+    """
+
+    target: str | None
+    classes: dict[Any, int]
+    rows: int
+    sampled: int
+    unlabelled: int
 
     @property
     @abstractmethod
@@ -286,7 +295,7 @@ def _is_text(X: Any) -> bool:
 def of_table(X: Any, y: Any, seed: int, missing: Collection[str]) -> LabelledRows:
     """Collect the labelled rows of a data frame, Arrow table, dict of columns or array.
 
-    More rows than `_limit` are sampled.
+    More rows than `_limit` are sampled. Raises ValueError if the data or the names are invalid.
 
     `y`: (n,) labels, or the name of the label column of X.
     """

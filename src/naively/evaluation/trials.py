@@ -54,15 +54,17 @@ class Splits:
 
     Rows with the same place in all splits form a group: all training sets are sums of groups.
 
-    `sizes`: of the training sets, increasing; the first is at least the number of classes. `alike`:
-    (n,) a number for each row: rows with the same number are duplicates, and in one fold; None if
-    there are none. `whole`: whether to add all rows of the other folds as the last size: the
-    smallest number of them, or their mean if rows are split by groups or time. `by`: groups or
-    times to split the rows by; None for random folds. `parts`: tuple of (m,) rows, the groups; each
-    row is in one. `tests`: tuple of (m,) rows that each split predicts. `steps`: for each split and
-    size, the groups added to the training set. `sizes`: of the training sets, with all rows of the
-    other folds if `whole`. Raises ValueError if no row can be held out; without `whole`, if a size
-    is below the number of classes, or above the training rows of some split.
+    sizes : of the training sets, increasing; the first is at least the number of classes.
+    alike : (n,) a number for each row: rows with the same number are duplicates, and in one fold.
+    whole : whether to add all rows of the other folds to `sizes`: the smallest number of them, or
+        their mean if rows are split by groups or time.
+    by : groups or times to split the rows by; None for random folds.
+    parts : tuple of (m,) rows, the groups; each row is in one.
+    tests : tuple of (m,) rows that each split predicts.
+    steps : for each split and size, the groups added to the training set.
+
+    Raises ValueError if no row can be held out; without `whole`, if a size is below the number of
+    classes, or above the training rows of some split.
     """
 
     def __init__(

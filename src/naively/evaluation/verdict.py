@@ -26,11 +26,11 @@ class Verdict:
     """Choose among models that predicted the same held-out rows.
 
     `naive` is the prior if None was passed; `best` has the smallest log-loss, `least` the smallest
-    error. `advised` is naive Bayes, unless the best is clearly better, or better by more than one
-    standard error without more errors. Then the default model, or the best where it has a clearly
-    smaller log-loss or clearly fewer errors than that. If the best is not clearly better than the
-    prior: the first of this model and `least` with clearly fewer errors than the prior; else the
-    prior.
+    error. It beats naive Bayes, or the prior, if its log-loss is clearly smaller. `advised` is
+    naive Bayes, unless the best is clearly better, or better by more than one standard error
+    without more errors. Then the default model, or the best where it has a clearly smaller log-loss
+    or clearly fewer errors than that. If the best is not clearly better than the prior: the first
+    of this model and `least` with clearly fewer errors than the prior; else the prior.
     """
 
     def __init__(self, results: Sequence[Result], prior: Result, naive: Result | None) -> None:

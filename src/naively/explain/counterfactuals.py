@@ -37,18 +37,28 @@ LISTED, WIDE = 10, 24  # number of printed changes; characters of a value, at mo
 
 @dataclass(frozen=True)
 class Change:
-    """A change of one feature, with all others unchanged."""
+    """A change of one feature, with all others unchanged.
+
+    Attributes
+    ----------
+    feature : str
+    value : the value of the cell: a number, or its text; None if it is missing, and for text
+        columns.
+    to : the new value, a number in the type of the column; for text columns, the term to add.
+    log_odds : change of the log-odds of the label against the predicted class, in nats, before
+        prior mixing.
+    probability : P(label | x) after the change.
+    predicted : the class that is then predicted.
+    enough : whether it is the label.
+    """
 
     feature: str
-    # the value of the cell: a number, or its text; None if it is missing, and for text columns
     value: int | float | str | None
-    # the new value, a number in the type of the column; for text columns, the term to add
     to: int | float | str
-    # change of the log-odds of the label against the predicted class, in nats, before prior mixing
     log_odds: float
-    probability: float  # P(label | x) after the change
-    predicted: Label  # the class that is then predicted
-    enough: bool  # whether it is the label
+    probability: float
+    predicted: Label
+    enough: bool
 
 
 @dataclass(frozen=True)

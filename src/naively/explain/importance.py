@@ -259,7 +259,7 @@ def informative_terms(
 
     Terms are those of `most_informative`, and bits those of `bits_of`; none if terms are hashed.
 
-    `parameters`: TextParameters of the text, or `ToldTerms` of a text column of `AutoBayes`.
+    `parameters`: TextParameters of the text, or `WeightedTerms` of a text column of `AutoBayes`.
     """
     if parameters.hashed:
         return [[] for _ in posterior.classes]

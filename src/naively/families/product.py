@@ -267,9 +267,10 @@ class ProductParameters(Parameters):
             for factor in DOWN:
                 total, row = np.zeros((len(out), 1)), slice(k, k + 1)
                 for b, (part, data) in enumerate(blocks):
-                    is_extreme = extreme[b, k]
-                    scaled = _scored(part, data[row] * factor, len(out)) if is_extreme else None
-                    _add(total, scores[b][:, row] if scaled is None else scaled)
+                    if extreme[b, k]:
+                        _add(total, _scored(part, data[row] * factor, len(out)))
+                    else:
+                        _add(total, scores[b][:, row])
                 best = total.max()
                 if -LARGEST < best < LARGEST:
                     winner = np.where(total == best, np.copysign(LARGEST, best), -np.inf)

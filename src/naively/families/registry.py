@@ -32,22 +32,25 @@ HOMES = {
 """The module of each class. A new family needs only its file and a line here."""
 
 
-_CLASSES = {module.rpartition(".")[2]: name for name, module in HOMES.items()}
-
-
 class _Families(Mapping[str, "type[AnyFamily]"]):
     """Map the last part of a family's module name to its class; import the module on first use."""
 
     def __getitem__(self, name: str) -> type[AnyFamily]:
-        class_name = _CLASSES[name]
-        family: type[AnyFamily] = getattr(import_module(HOMES[class_name]), class_name)
+        class_name, module = self._homes()[name]
+        family: type[AnyFamily] = getattr(import_module(module), class_name)
         return family
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_CLASSES)
+        return iter(self._homes())
 
     def __len__(self) -> int:
-        return len(_CLASSES)
+        return len(HOMES)
+
+    @staticmethod
+    def _homes() -> dict[str, tuple[str, str]]:
+        return {
+            module.rpartition(".")[2]: (class_name, module) for class_name, module in HOMES.items()
+        }
 
 
 FAMILIES: Mapping[str, type[AnyFamily]] = _Families()

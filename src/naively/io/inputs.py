@@ -422,8 +422,8 @@ class FilePart(Part, Generic[Begun]):
         if self._begun is None:
             stream = self.source.open()
             self._begun = stream, self._begin(stream)
-        (stream, beginning), self._begun = self._begun, None
-        self._stream = stream
+        stream, beginning = self._begun
+        self._begun, self._stream = None, stream
         try:
             yield from self._tasks(stream, beginning)
         finally:

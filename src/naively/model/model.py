@@ -25,10 +25,10 @@ from weakref import ref
 
 import numpy as np
 
+from naively.core import markup
 from naively.core.exact import ExactArray, Float64
 from naively.core.issues import Invalid, add_invalid, less_invalid
 from naively.core.labels import Coded, Labels, encode_labels, merge_labels, narrow
-from naively.core.markup import counted
 from naively.core.workers import SERIAL, Workers
 from naively.families.base import AnyFamily, FeatureError, Parameters
 from naively.model.column_types import candidates_of, gathered, typed
@@ -86,6 +86,9 @@ class Structure:
 # ---- model ---------------------------------------------------------------------------------------
 
 
+NEVER = "cannot forget rows that are not in the training data: "
+
+
 class NeverLearnedError(ValueError):
     """Rows to forget are not in the training data.
 
@@ -95,9 +98,6 @@ class NeverLearnedError(ValueError):
     """
 
     row = 0
-
-    def __str__(self) -> str:
-        return f"cannot forget rows that are not in the training data: {self.args[0]}"
 
 
 @dataclass(eq=False)
@@ -317,7 +317,7 @@ class Model:
             return other
         summed = zip(self.counted.summed, other.counted.summed, strict=True)
         if not all(other_columns <= own_columns for own_columns, other_columns in summed):
-            raise NeverLearnedError(NOT_LEARNED)
+            raise NeverLearnedError(f"{NEVER}{NOT_LEARNED}")
         return other.under(self.counted)
 
     def under(self, schema: Schema) -> Model:
@@ -336,15 +336,15 @@ class Model:
         self.counted.refuse_unlike(other.counted)
         classes = self.classes.tolist()
         if absent := [label for label in other.classes.tolist() if label not in classes]:
-            raise NeverLearnedError(f"the model has no class {absent[0]!r}")
+            raise NeverLearnedError(f"{NEVER}the model has no class {absent[0]!r}")
         if refused := self.sums.refused():
-            raise NeverLearnedError(refused)
+            raise NeverLearnedError(f"{NEVER}{refused}")
         if (excess := other.unlabelled - self.unlabelled) > 0:
-            raise NeverLearnedError(f"{counted(excess, 'row')} without a label")
+            raise NeverLearnedError(f"{NEVER}{markup.counted(excess, 'row')} without a label")
         remaining = self.less(other)
         weight = remaining.class_weight
         if problem := FORGOTTEN if weight.any_negative() else remaining.impossible():
-            raise NeverLearnedError(problem)
+            raise NeverLearnedError(f"{NEVER}{problem}")
         return remaining
 
     def impossible(self) -> str | None:
@@ -454,9 +454,9 @@ class Model:
         references = []
         if self._estimate is not None:
             parameters = self._estimate.parameters
-            parts = self._estimate.schema.parts_of(parameters)
-            references = [ref(item) for item in (parameters, *parts)]
-            del parameters
+            items = [parameters, *self._estimate.schema.parts_of(parameters)]
+            references = [*map(ref, items)]
+            del parameters, items  # which would keep them alive
         self._estimate = self._structure = self._typed = None
         if self._lent or any(item() is not None for item in references):
             self.class_weight = self.class_weight.copy()

@@ -380,8 +380,8 @@ class Schema:
             raise ValueError(f"cannot combine models of different features: {names}, {other_names}")
         if max(len(self.parts), len(other.parts)) == 1:
             return
-        columns = ([tuple(part.names) for part in schema.parts] for schema in (self, other))
-        if next(columns) != next(columns):
+        columns = [tuple(part.names) for part in self.parts]
+        if columns != [tuple(part.names) for part in other.parts]:
             raise ValueError("cannot combine models whose blocks of columns differ")
 
     def _reader(self, part: Counted) -> AnyFamily:

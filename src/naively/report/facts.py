@@ -87,11 +87,11 @@ class TableResults:
 
     quality: Quality | None = None  # scores; None if not known
     unknown: str = ""  # why there are no scores
-    # explained rows
-    examples: list[Example] = field(default_factory=list)
+    examples: list[Example] = field(default_factory=list)  # explained rows
+    # explained rows that were predicted wrongly, the most confident ones
     mistakes: list[Example] = field(default_factory=list)
-    examples_note: str = ""
-    mistakes_note: str = ""
+    examples_note: str = ""  # which rows the examples are
+    mistakes_note: str = ""  # how many mistakes there are
     # the values of the first example, by column
     first: dict[str, Any] = field(default_factory=dict)
 

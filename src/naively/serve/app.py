@@ -241,8 +241,9 @@ def _body(service: Service, labelled: bool) -> dict[str, Any]:
     }
     documented: dict[str, Any] = {"requestBody": {"required": True, "content": content}}
     if labelled:
-        once = "A repeated request with the same key is not applied again"
-        description = f"{once}; its answer is repeated."
+        description = (
+            "A repeated request with the same key is not applied again; its answer is repeated."
+        )
         key = {"name": "Idempotency-Key", "in": "header", "description": description}
         documented["parameters"] = [{**key, "schema": {"type": "string", "maxLength": 200}}]
     return documented

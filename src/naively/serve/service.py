@@ -330,9 +330,9 @@ class Service:
     async def health(self) -> Response:
         """Whether the service answers, and can still learn."""
         broken = self.writer is not None and self.writer.store.broken
-        content = {"status": "the disk takes no changes" if broken else "ok"}
-        status, content = 503 if broken else 200, {**content, "version": __version__}
-        return as_json(content, self.state.number, status)
+        status = "the disk takes no changes" if broken else "ok"
+        content = {"status": status, "version": __version__}
+        return as_json(content, self.state.number, 503 if broken else 200)
 
     async def scrape(self) -> Response:
         """Metrics for Prometheus."""

@@ -117,6 +117,8 @@ class Changer:
                 self._forgotten(model, table.slice(0, rows))
             except NeverLearnedError as error:
                 errors[rows] = error
+            except ValueError:
+                pass  # what is wrong with these rows is none of it
             return rows in errors
 
         row = 1 + bisect_left(range(1, table.num_rows), True, key=is_refused)

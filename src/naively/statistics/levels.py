@@ -270,11 +270,11 @@ def unions(a: list[Levels], b: list[Levels]) -> tuple[list[Levels], Int64, Int64
     """Return the unions of the categories of each column, and where all of a and of b are in it."""
     merged = [*map(union, a, b)]
     starts = np.cumsum([0, *(len(levels) for levels, _, _ in merged)])
-    places = (
+    in_a, in_b = (
         np.concatenate([starts[:0], *(s + m[k] for s, m in zip(starts, merged, strict=False))])
         for k in (1, 2)
     )
-    return [levels for levels, _, _ in merged], next(places), next(places)
+    return [levels for levels, _, _ in merged], in_a, in_b
 
 
 def find(sorted_levels: Levels, levels: Levels) -> tuple[Int64, npt.NDArray[np.bool_]]:

@@ -365,8 +365,11 @@ class SampleStatistics(Statistics):
         if count.any_negative() or missing.any_negative():
             return FORGOTTEN
         rows = count.summed(1)
-        excess = [class_weight - rows] + [rows - class_weight] * self.is_complete
-        return NOT_LEARNED if any(sums.below_zero(class_weight) for sums in excess) else None
+        if (class_weight - rows).below_zero(class_weight):
+            return NOT_LEARNED
+        if self.is_complete and (rows - class_weight).below_zero(class_weight):
+            return NOT_LEARNED
+        return None
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
         """Return the shape of each table, for these numbers of classes and features."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from naively.core.issues import Issue
-from naively.model.model import Model, NeverLearnedError
+from naively.model.model import NEVER, Model, NeverLearnedError
 from naively.storage.model_files import ModelFileError, Saved, from_bytes, to_bytes
 from naively.storage.parts import REST, Part, utc_now
 from naively.tables import counting
@@ -80,9 +80,10 @@ def forget(saved: Saved, removed: Mapping[str, Model | None]) -> Model:
     total, parts = saved.model, saved.parts
     for name in removed:
         if name not in parts:
-            raise NeverLearnedError(f"the part {name!r}" if name else "rows without a part")
+            missing = f"the part {name!r}" if name else "rows without a part"
+            raise NeverLearnedError(NEVER + missing)
     if problem := total.statistics.refused():
-        raise NeverLearnedError(problem)
+        raise NeverLearnedError(f"{NEVER}{problem}")
     remaining = {name: part for name, part in parts.items() if name not in removed}
     remainder = summed(total, [*remaining.items()])
     remainder.declare_classes(total.declared)

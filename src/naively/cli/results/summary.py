@@ -172,8 +172,11 @@ def fit_json(result: Fitted, saved: Saved, output: Path) -> dict[str, Any]:
 
 def inspect_json(saved: Saved) -> dict[str, Any]:
     """The contents of a model file, as JSON."""
-    digests = {"digest": digest(saved.model), "parts": parts.as_json(saved)}
-    file = {"written_by": saved.written_by, **digests}
+    file = {
+        "written_by": saved.written_by,
+        "digest": digest(saved.model),
+        "parts": parts.as_json(saved),
+    }
     if (summary := summary_of(saved, TERMS)) is not None:
         _note_misread(summary)
         return {**summary.to_dict(), **file}

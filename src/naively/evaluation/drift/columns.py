@@ -20,16 +20,22 @@ Kind = Literal["categorical", "numeric", "text"]
 
 @dataclass(frozen=True)
 class WordDrift:
-    """The change in the share of documents with a word."""
+    """The change in the share of documents with a word.
+
+    Attributes
+    ----------
+    word : str
+    learned, new : share of the training and of the new documents with the word.
+    at_most : whether `learned` is an upper bound: the word's occurrences were counted, not the
+        documents with it.
+    p_value : corrected by Holm's method for all words of the column.
+    """
 
     word: str
-    # learned, new: share of the training and of the new documents with the word
     learned: float
     new: float
-    # whether `learned` is an upper bound: the word's occurrences were counted, not the documents
-    # with it
     at_most: bool
-    p_value: float  # corrected by Holm's method for all words of the column
+    p_value: float
 
 
 @dataclass(frozen=True)

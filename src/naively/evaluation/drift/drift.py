@@ -278,15 +278,22 @@ LISTED, REASONS = 5, 3  # least probable rows to list, and features to name for 
 
 @dataclass(frozen=True)
 class UnlikelyRow:
-    """A row of rare values."""
+    """A row of rare values.
 
-    row: int  # its position, counted from 0
-    # rarity of its values, summed over features: -log of the share of training rows with the
-    # category, or with a number at least as far out; if only mean and variance are known, -log of a
-    # normal density. In nats above the mean of training rows
+    Attributes
+    ----------
+    row : its position, counted from 0.
+    surprise : rarity of its values, summed over features: -log of the share of training rows with
+        the category, or with a number at least as far out; if only mean and variance are known,
+        -log of a normal density. In nats above the mean of training rows.
+    columns : dict, the rarest features, decreasing, and the nats of each.
+    values : dict, the values of these features as text, in full.
+    """
+
+    row: int
     surprise: float
-    columns: dict[str, float]  # the rarest features, decreasing, and the nats of each
-    values: dict[str, str]  # the values of these features as text, in full
+    columns: dict[str, float]
+    values: dict[str, str]
 
 
 @dataclass(frozen=True)

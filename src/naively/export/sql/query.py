@@ -345,7 +345,8 @@ class _Query:
             powers[f"e{c}"] = exp.Case(ifs=[exp.If(this=is_finite, true=power(difference))])
         exponentials = [cell(f"e{c}") for c in range(len(labels))]
         total = paren(added([exponential.copy() for exponential in exponentials]))
-        are_best = [exp.GTE(this=power.copy(), expression=number(1.0)) for power in exponentials]
+        one = number(1.0)
+        are_best = [exp.GTE(this=each.copy(), expression=one.copy()) for each in exponentials]
         pairs = zip(are_best, labels, strict=True)
         cases = [exp.If(this=is_best, true=literal(label)) for is_best, label in pairs]
         result: Columns = {name: cell(alias) for name, alias in self.kept}
