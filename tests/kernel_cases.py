@@ -348,8 +348,8 @@ def _to_slope(rng):
         *blocks, rng.integers(repeats, size=n), repeats, rng.integers(parts, size=n),
         rng.integers(classes, size=n), rng.integers(0, 4, n) * 1.0, rng.random((n, classes)),
         rng.random(n), rng.random((n * int(rng.integers(2)), parts, classes)).astype(f32),
-        rng.dirichlet(np.ones(classes)), np.array([0.5, 2.0, 8.0]), np.empty(n, np.uint32),
-        np.empty(cells * (2 * classes + 1)), np.empty(cells * classes, f32),
+        rng.dirichlet(np.ones(classes)), np.array([0.5, 2.0, 8.0]), np.zeros(n, np.uint32),
+        np.zeros(cells * (2 * classes + 1)), np.zeros(cells * classes, f32),
         *np.zeros((2, 2, 3)),
     )  # fmt: skip
 
