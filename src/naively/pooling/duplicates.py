@@ -30,7 +30,7 @@ KINDS = 10
 USUAL = 0.9
 """Share of distinct rows that must have the least weight for it to be the unit, unless it is above
 1."""
-DEVIATIONS = 3.0  # standard errors by which the counts of duplicates are more even than by chance
+DEVIATIONS = 3.0  # standard errors by which counts of duplicates are more even than random ones
 COUNTED = 1e15  # weights above this are not numbers of rows
 DESIGNED = 30
 """Distinct rows of a class, at least, for even counts to be evidence of duplicates: fewer may be
@@ -321,7 +321,7 @@ class _Counts:
     # rows, mean: number of distinct rows, and their mean frequency
     rows: Int64
     mean: Float64
-    # even, uneven: whether frequencies vary less, or more, than by chance
+    # even, uneven: whether frequencies vary less, or more, than random ones
     even: npt.NDArray[np.bool_]
     uneven: npt.NDArray[np.bool_]
 

@@ -118,7 +118,7 @@ class Changer:
             except NeverLearnedError as error:
                 errors[rows] = error
             except ValueError:
-                pass  # what is wrong with these rows is none of it
+                pass  # another problem of these rows: the search goes on
             return rows in errors
 
         row = 1 + bisect_left(range(1, table.num_rows), True, key=is_refused)

@@ -60,7 +60,7 @@ class Blocks:
 
 
 class BlockStatistics(Statistics):
-    """The statistics of each summary, without tables of its own."""
+    """The statistics of several summaries, side by side; the tables are theirs."""
 
     def __init__(self, parts: list[Statistics]) -> None:
         super().__init__({})

@@ -195,7 +195,7 @@ class _Fit:
         for optional in (evidence for evidence in candidates if evidence.block.optional):
             few_rows = rows < ALONE * len(self.varied)
             for base in (chosen, [])[: 1 + few_rows]:
-                # with other blocks by their ridge: what counts is whether they gain
+                # beside other blocks it is tried with their ridge, which is enough to see if it helps
                 ridges = (estimate.ridge,) if base else None
                 helpful, trial = self._helpful([*base, optional], ridges)
                 if optional in helpful and trial.log_loss < estimate.log_loss * (1 - WORTH):
@@ -314,7 +314,7 @@ class _Fit:
 
         pieces = self.workers.map(piece, self._pieces(np.arange(len(sample))))
         keep = np.ones(len(single), bool)
-        # first by one ridge: with hundreds of blocks, to choose it among them all would take long
+        # first with one ridge: to choose among all of them takes long if blocks are hundreds
         for ridges in (RIDGES[1:2], RIDGES):
             while True:
                 kept = [replace(piece, evidence=piece.evidence[keep]) for piece in pieces]

@@ -43,7 +43,7 @@ class Ending:
 
 
 def learned_from(stored: DocumentSample) -> tuple[DocumentSample, Int64]:
-    """Return (those of canonical documents that weights may be learned from; their columns)."""
+    """Return (a sample of documents from which weights are learned; their places in `stored`)."""
     return stored.smaller(WEIGHED, TEACHING)
 
 
