@@ -195,7 +195,7 @@ class _Fit:
         for optional in (evidence for evidence in candidates if evidence.block.optional):
             few_rows = rows < ALONE * len(self.varied)
             for base in (chosen, [])[: 1 + few_rows]:
-                # beside other blocks it is tried with their ridge, which is enough to see if it helps
+                # beside other blocks with their ridge: enough to see whether it helps
                 ridges = (estimate.ridge,) if base else None
                 helpful, trial = self._helpful([*base, optional], ridges)
                 if optional in helpful and trial.log_loss < estimate.log_loss * (1 - WORTH):
