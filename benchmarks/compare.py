@@ -37,9 +37,9 @@ from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 from naively.core.workers import workers
 from naively.evaluation.alternatives import alternatives
 from naively.evaluation.compare import examine
-from naively.evaluation.rungs import kinds, ladder
+from naively.evaluation.learning_curves import Splits, Trial, growing
+from naively.evaluation.model_ladder import kinds, ladder
 from naively.evaluation.samples import LabelledRows, of_table
-from naively.evaluation.trials import Splits, Trial, growing
 from naively.io.inputs import MISSING
 from naively.tables.inference import ColumnOptions, infer
 

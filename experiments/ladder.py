@@ -26,7 +26,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.metrics import log_loss
 
 from naively import Categorical, GaussianBayes, Joint, JointBayes, NaiveBayes
-from naively.evaluation.rungs import parameter_counts
+from naively.evaluation.model_ladder import parameter_counts
 
 SIZES = [250, 500, 1000, 2000, 4000, 8000, 16000]
 # classes and features that tell the rungs apart

@@ -20,10 +20,10 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from naively import Gaussian, Student
 from naively.core.workers import workers
+from naively.evaluation.learning_curves import Splits, Trial
 from naively.evaluation.metrics import margin
-from naively.evaluation.rungs import Rung
+from naively.evaluation.model_ladder import Rung
 from naively.evaluation.samples import LabelledRows, of_any
-from naively.evaluation.trials import Splits, Trial
 from naively.families.base import AnyFamily
 from naively.io.inputs import MISSING
 from naively.model.schema import Schema, together

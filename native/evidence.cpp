@@ -14,14 +14,14 @@ constexpr f64 BESIDE = 0.5;   // rows that are expected besides of each class in
 
 // Add to [part, cell]: entries by class; what was expected of them; the doubt in that.
 static void fill_cells(Flat<const u32> cells, Flat<const i64> parts, Flat<const i64> y,
-                       Flat<const f64> weights, Matrix<const f64> hoped, Flat<const f64> unsure,
+                       Flat<const f64> weights, Matrix<const f64> means, Flat<const f64> variances,
                        Cube<f64> counts, Cube<f64> expected, Matrix<f64> doubt) {
     for (i64 i = 0; i < y.size; i++) {
         const i64 cell = cells[i], part = parts[i];
         counts[part][cell][y[i]] += weights[i];
-        doubt[part][cell] += unsure[i];
-        f64 *own = expected[part][cell];
-        for (i64 c = 0; c < hoped.columns; c++) own[c] += hoped[i][c];
+        doubt[part][cell] += variances[i];
+        f64 *cell_expected = expected[part][cell];
+        for (i64 c = 0; c < means.columns; c++) cell_expected[c] += means[i][c];
     }
 }
 
@@ -144,6 +144,19 @@ static i64 cells_of(Matrix<const uint16_t> codes, Flat<const i64> sizes, const i
     return size > most || (cells.size > 0 && i64(last) >= size) ? -1 : size;
 }
 
+// Room for several [part, cell] at a time: of each, the rows and what was expected of the class,
+// elsewhere and here, class after class, and the doubts; and rows by class of one cell.
+struct Lanes {
+    f64 *n, *expected, *count, *q, *told, *doubts, *all_doubts, *all_n;
+
+    Lanes(f64 *room, i64 classes) {
+        const i64 step = classes * AT_ONCE;
+        n = room, expected = n + step, count = expected + step, q = count + step, told = q + step;
+        doubts = told + step, all_doubts = doubts + AT_ONCE, all_n = all_doubts + AT_ONCE;
+    }
+    static i64 size(i64 classes) { return (5 * classes + 2) * AT_ONCE + classes; }
+};
+
 // Add up how the log-likelihood of left-out rows moves with the weight of each block, twice.
 //
 // The sums of each [part, cell] are those of `fill_cells`, side by side: counts, what was expected,
@@ -153,8 +166,8 @@ static i64 cells_of(Matrix<const uint16_t> codes, Flat<const i64> sizes, const i
 struct Slopes {
     Flat<const i64> parts, y;
     Flat<const f64> weights;
-    Matrix<const f64> hoped;
-    Flat<const f64> unsure;
+    Matrix<const f64> means;
+    Flat<const f64> variances;
     Cube<const f32> others;
     Flat<const f64> prior, strengths;
     f64 *sums, *lanes;
@@ -164,10 +177,10 @@ struct Slopes {
         const i64 classes = TWO ? 2 : prior.size, width = 2 * classes + 1, n_parts = others.rows;
         fill(sums, n_parts * size * width, 0.0);
         for (i64 i = 0; i < cells.size; i++) {
-            f64 *sum = sums + (parts[i] * size + cells[i]) * width, *own = sum + classes;
+            f64 *sum = sums + (parts[i] * size + cells[i]) * width, *expected = sum + classes;
             sum[y[i]] += weights[i];
-            for (i64 c = 0; c < classes; c++) own[c] += hoped[i][c];
-            own[classes] += unsure[i];
+            for (i64 c = 0; c < classes; c++) expected[c] += means[i][c];
+            expected[classes] += variances[i];
         }
         fill(beside, size * n_parts * classes, f32(0));
         if (others.first > 0)
@@ -176,36 +189,35 @@ struct Slopes {
         for (i64 cell = 0; cell < size; cell++)
             for (i64 c = 0; c < classes; c++) {
                 f64 all = 0.0;
-                const f64 *own = sums + cell * width + classes + c;
-                for (i64 p = 0; p < n_parts; p++) all += own[p * size * width];
+                const f64 *expected = sums + cell * width + classes + c;
+                for (i64 p = 0; p < n_parts; p++) all += expected[p * size * width];
                 for (i64 p = 0; p < n_parts; p++)
-                    beside[(cell * n_parts + p) * classes + c] = f32(all - own[p * size * width]);
+                    beside[(cell * n_parts + p) * classes + c] =
+                        f32(all - expected[p * size * width]);
             }
     }
 
     // Add the slopes and bends of some lanes.
     template <bool TWO> void add_lanes(i64 used, f64 *slope, f64 *bend) {
         const i64 classes = TWO ? 2 : prior.size;
-        f64 *n = lanes, *own = n + classes * AT_ONCE, *count = own + classes * AT_ONCE;
-        f64 *q = count + classes * AT_ONCE, *told = q + classes * AT_ONCE;
-        const f64 *doubts = told + classes * AT_ONCE, *all_doubts = doubts + AT_ONCE;
-        f64 rows[AT_ONCE] = {}, most[AT_ONCE] = {}, whole[AT_ONCE] = {}, unsure_of[AT_ONCE] = {};
+        const auto [n, expected, count, q, told, doubts, all_doubts, _] = Lanes(lanes, classes);
+        f64 rows[AT_ONCE] = {}, most[AT_ONCE] = {}, whole[AT_ONCE] = {}, share_variance[AT_ONCE] = {};
         f64 all_met[AT_ONCE] = {}, share[AT_ONCE];
         for (i64 c = 0; c < classes; c++)
             for (i64 l = 0; l < AT_ONCE; l++) {
-                rows[l] += own[c * AT_ONCE + l];
+                rows[l] += expected[c * AT_ONCE + l];
                 whole[l] += q[c * AT_ONCE + l] + VIRTUAL * prior[c];
             }
         for (i64 c = 0; c < classes; c++)
             for (i64 l = 0; l < AT_ONCE; l++) {
-                const f64 p = own[c * AT_ONCE + l] / rows[l];
+                const f64 p = expected[c * AT_ONCE + l] / rows[l];
                 most[l] += p * (1.0 - p);
-                const f64 hope = (q[c * AT_ONCE + l] + VIRTUAL * prior[c]) / whole[l];
-                unsure_of[l] += hope * (1.0 - hope);
-                told[c * AT_ONCE + l] = hope;
+                const f64 expected_share = (q[c * AT_ONCE + l] + VIRTUAL * prior[c]) / whole[l];
+                share_variance[l] += expected_share * (1.0 - expected_share);
+                told[c * AT_ONCE + l] = expected_share;
             }
         for (i64 l = 0; l < AT_ONCE; l++) {
-            const f64 counted = all_doubts[l] / (whole[l] * unsure_of[l] + 1e-12);
+            const f64 counted = all_doubts[l] / (whole[l] * share_variance[l] + 1e-12);
             share[l] = smaller(1.0, larger(LEAST, counted));
         }
         for (i64 c = 0; c < classes; c++)
@@ -224,7 +236,7 @@ struct Slopes {
                 for (i64 l = 0; l < AT_ONCE; l++)
                     logs[l] = log(f32((n[c * AT_ONCE + l] + strengths[s]) * scale[l]));
                 for (i64 l = 0; l < AT_ONCE; l++) {
-                    const f64 p = own[c * AT_ONCE + l], tells = logs[l];
+                    const f64 p = expected[c * AT_ONCE + l], tells = logs[l];
                     told[c * AT_ONCE + l] = (count[c * AT_ONCE + l] - p) * tells;
                     square[l] += p * tells * tells;
                     mean[l] += p * tells;
@@ -242,9 +254,7 @@ struct Slopes {
     template <bool TWO> void of_block(Flat<const u32> cells, i64 size, f64 *slope, f64 *bend) {
         const i64 classes = TWO ? 2 : prior.size, width = 2 * classes + 1, n_parts = others.rows;
         fill_sums<TWO>(cells, size);
-        f64 *n = lanes, *own = n + classes * AT_ONCE, *count = own + classes * AT_ONCE;
-        f64 *q = count + classes * AT_ONCE, *doubts = q + 2 * classes * AT_ONCE;
-        f64 *all_n = doubts + 2 * AT_ONCE;
+        const auto [n, expected, count, q, _, doubts, all_doubts, all_n] = Lanes(lanes, classes);
         i64 l = 0;
         for (i64 cell = 0; cell < size; cell++) {
             const f64 *sum = sums + cell * width;
@@ -258,7 +268,7 @@ struct Slopes {
             for (i64 c = 0; c < classes; c++) all_rows += all_n[c];
             if (all_rows <= 1e-9) continue;
             for (i64 p = 0; p < n_parts; p++, sum += step) {
-                const f32 *hopes = beside + (cell * n_parts + p) * classes;
+                const f32 *expected_beside = beside + (cell * n_parts + p) * classes;
                 f64 rows = 0.0, total = 0.0;
                 for (i64 c = 0; c < classes; c++) {
                     rows += sum[classes + c];
@@ -267,10 +277,10 @@ struct Slopes {
                 if (rows <= 0.0 || total <= 1e-9) continue;
                 for (i64 c = 0; c < classes; c++) {
                     const i64 k = c * AT_ONCE + l;
-                    n[k] = all_n[c] - sum[c], own[k] = sum[classes + c], count[k] = sum[c];
-                    q[k] = hopes[c];
+                    n[k] = all_n[c] - sum[c], expected[k] = sum[classes + c], count[k] = sum[c];
+                    q[k] = expected_beside[c];
                 }
-                doubts[l] = sum[2 * classes], doubts[AT_ONCE + l] = all_v - sum[2 * classes];
+                doubts[l] = sum[2 * classes], all_doubts[l] = all_v - sum[2 * classes];
                 if (++l < AT_ONCE) continue;
                 add_lanes<TWO>(AT_ONCE, slope, bend);
                 l = 0;
@@ -282,25 +292,25 @@ struct Slopes {
 static void slopes_of(Room &room, Matrix<const uint16_t> codes, Flat<const i64> sizes,
                       Matrix<const i64> blocks, Flat<const i64> repeat, i64 repeats,
                       Flat<const i64> parts, Flat<const i64> y, Flat<const f64> weights,
-                      Matrix<const f64> hoped, Flat<const f64> unsure, Cube<const f32> others,
+                      Matrix<const f64> means, Flat<const f64> variances, Cube<const f32> others,
                       Flat<const f64> prior, Flat<const f64> strengths, Flat<u32> cells,
                       Flat<f64> sums, Flat<f32> beside, Matrix<f64> slope, Matrix<f64> bend) {
     const i64 classes = prior.size, n_parts = others.rows;
-    const Flat<f64> lanes = room.zeros<f64>((5 * classes + 2) * AT_ONCE + classes);
+    const Flat<f64> lanes = room.zeros<f64>(Lanes::size(classes));
     if (room.failed || classes * n_parts == 0) return;
     fill(lanes.data, lanes.size, 1.0); // lanes that are not used are divided by, too
     const i64 most = smaller(sums.size / (2 * classes + 1), beside.size / classes) / (n_parts * repeats);
-    Slopes all = {parts, y, weights, hoped, unsure, others, prior, strengths, sums.data, lanes.data,
-                  beside.data};
+    Slopes all = {parts,  y,         weights,   means,      variances,  others,
+                  prior,  strengths, sums.data, lanes.data, beside.data};
     for (i64 k = 0; k < blocks.rows; k++) {
         const i64 size = cells_of(codes, sizes, blocks[k], blocks.columns, most, cells);
         if (size < 0)
             return room.refuse("codes or sizes are beyond the cells that sums has room for");
         if (repeats > 1)
             for (i64 i = 0; i < cells.size; i++) cells[i] += u32(repeat[i] * size);
-        const Flat<const u32> own = {cells.data, cells.size};
-        if (classes == 2) all.of_block<true>(own, size * repeats, slope[k], bend[k]);
-        else all.of_block<false>(own, size * repeats, slope[k], bend[k]);
+        const Flat<const u32> block_cells = {cells.data, cells.size};
+        if (classes == 2) all.of_block<true>(block_cells, size * repeats, slope[k], bend[k]);
+        else all.of_block<false>(block_cells, size * repeats, slope[k], bend[k]);
     }
 }
 
@@ -333,12 +343,13 @@ template <bool TWO> static f64 rough_gain(const f32 *sums, i64 size, i64 n_class
             share[l] = smaller(1.0, larger(LEAST, counted));
         }
         for (i64 c = 0; c <= others; c++) {
-            const f64 *hoped = c ? lanes + c * AT_ONCE : first;
-            const f64 *own = c ? lanes + (others + c) * AT_ONCE : beyond;
+            const f64 *expected = c ? lanes + c * AT_ONCE : first;
+            const f64 *differences = c ? lanes + (others + c) * AT_ONCE : beyond;
             for (i64 l = 0; l < AT_ONCE; l++) {
-                const f64 q = hoped[l], chance = share[l] * q * (1.0 - q * part[l]);
+                const f64 q = expected[l], chance = share[l] * q * (1.0 - q * part[l]);
                 const f64 each = share[l] + strength * part[l];
-                terms[c * AT_ONCE + l] = 0.5 * (own[l] * own[l] - chance) / (q * each + BESIDE);
+                const f64 square = differences[l] * differences[l];
+                terms[c * AT_ONCE + l] = 0.5 * (square - chance) / (q * each + BESIDE);
             }
         }
         for (i64 l = 0; l < used; l++)
@@ -455,7 +466,7 @@ static void expect(Cube<f32> scores, Matrix<const f32> base, Matrix<const f32> b
 
 KERNELS(evidence,
         KERNEL(fill_cells,
-               "cells(n)<K parts(n)<P y(n)<C weights(n) hoped(n,C) unsure(n) counts(P,K,C) "
+               "cells(n)<K parts(n)<P y(n)<C weights(n) means(n,C) variances(n) counts(P,K,C) "
                "expected(P,K,C) doubt(P,K)"),
         KERNEL(add_rows, "cells(n)<s/width told(n*width) width:0..2147483647 sums(s)"),
         KERNEL(fill_surprises,
@@ -463,7 +474,7 @@ KERNELS(evidence,
                "out(K,P+1,C)"),
         KERNEL(slopes_of,
                "codes(J,n) sizes(J):0..65536 blocks(B,W):-1..J-1 repeat(n)<repeats "
-               "repeats:1..65536 parts(n)<P y(n)<C weights(n) hoped(n,C) unsure(n) others(q,P,C) "
+               "repeats:1..65536 parts(n)<P y(n)<C weights(n) means(n,C) variances(n) others(q,P,C) "
                "prior(C) strengths(S) cells(n) sums(s) beside(b) slope(B,S) bend(B,S) ; "
                "q*(q-n)==0 P*repeats<=s"),
         KERNEL(rough_gains,

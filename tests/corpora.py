@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp, rel_entr
 
 from naively import TextNB
-from naively.pooling.texts.scale import DOUBTS
+from naively.pooling.texts.term_weights import DOUBTS
 from naively.text.analysis import LETTERS
 
 WORDS = [

@@ -17,8 +17,8 @@ from naively import AutoBayes, Categorical, Text, TextNB, compare, diagnose
 from naively.cli.main import run
 from naively.evaluation import alternatives
 from naively.evaluation.alternatives import Boosting, plain_columns
+from naively.evaluation.learning_curves import Splits, too_long
 from naively.evaluation.metrics import margin
-from naively.evaluation.trials import Splits, too_long
 from naively.pooling.dates import seconds
 from naively.tables.encoding import encode
 from naively.tables.values import levels

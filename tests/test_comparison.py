@@ -38,9 +38,9 @@ from naively.evaluation import alternatives, trials
 from naively.evaluation import samples as looked
 from naively.evaluation.alternatives import Refits
 from naively.evaluation.compare import Candidate, examine, sentence
-from naively.evaluation.rungs import kinds, ladder
+from naively.evaluation.learning_curves import Curve, Splits, Trial, growing
+from naively.evaluation.model_ladder import kinds, ladder
 from naively.evaluation.samples import of_table
-from naively.evaluation.trials import Curve, Splits, Trial, growing
 from naively.io.inputs import MISSING
 from naively.tables.inference import ColumnOptions, infer
 

@@ -22,10 +22,10 @@ from naively import AutoBayes, NaiveBayes, compare, diagnose
 from naively.evaluation import dependence, trials
 from naively.evaluation import samples as rows
 from naively.evaluation.diagnose import FOLDS, RungResult, examine, verdict
+from naively.evaluation.learning_curves import Splits
 from naively.evaluation.metrics import Scores, margin
-from naively.evaluation.rungs import parameter_counts
+from naively.evaluation.model_ladder import parameter_counts
 from naively.evaluation.samples import of_table
-from naively.evaluation.trials import Splits
 from naively.io.inputs import MISSING
 from naively.tables.inference import ColumnOptions
 

@@ -750,7 +750,7 @@ def test_number_of_parameters_of_the_joint_table(d):
 
 def test_an_image_has_21_billion_parameters():
     """Lecture 2: "If d = 256×256 pixels, ~ 21.5 billion parameters!", for K = 10 digits."""
-    from naively.evaluation.rungs import parameter_counts
+    from naively.evaluation.model_ladder import parameter_counts
 
     k, d = 10, 256 * 256
     count = parameter_counts(k, d)["full covariance"]

@@ -20,8 +20,13 @@ from sklearn.preprocessing import MultiLabelBinarizer
 import naively
 from naively import MultilabelNB, TextNB
 from naively.core.workers import SERIAL
-from naively.pooling.texts.label_scale import BIAS_RIDGE, WEIGHT_RIDGE, Evidence, LabelsCounted
-from naively.pooling.texts.scale import Counted
+from naively.pooling.texts.label_term_weights import (
+    BIAS_RIDGE,
+    WEIGHT_RIDGE,
+    Evidence,
+    LabelsCounted,
+)
+from naively.pooling.texts.term_weights import Counted
 from naively.storage.model_files import ModelFileError, Saved, to_bytes
 
 WORDS = ["wheat", "maize", "bank", "rates", "oil", "gas", "ship", "gold", "the", "of", "and"]

@@ -50,7 +50,7 @@ from naively import (
 )
 from naively import plot as displays
 from naively.evaluation.compare import Candidate, Comparison
-from naively.evaluation.trials import Curve
+from naively.evaluation.learning_curves import Curve
 from naively.plot import (
     BayesErrorDisplay,
     CalibrationDisplay,

@@ -20,7 +20,7 @@ from naively.core.workers import SERIAL
 from naively.pooling.entries import Entries
 from naively.pooling.texts.corrections import Corrections
 from naively.pooling.texts.prose import is_text
-from naively.pooling.texts.scale import Scale
+from naively.pooling.texts.term_weights import Scale
 from naively.pooling.texts.words import EVENTS, NO_PREDICTIONS, _Chosen, _rows, _Texts
 
 WORDS = [

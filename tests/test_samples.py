@@ -10,8 +10,8 @@ import pytest
 
 from naively import AutoBayes, NaiveBayes, TextNB, drift
 from naively.evaluation import samples as kept_rows
+from naively.evaluation.learning_curves import Splits, alike_of
 from naively.evaluation.samples import kept_of
-from naively.evaluation.trials import Splits, alike_of
 from naively.pooling import entries
 from naively.pooling.texts import words
 from naively.tables.inference import ColumnOptions, infer

@@ -17,8 +17,8 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, TimeSeries
 import naively
 from naively import AutoBayes, GaussianNB, TextNB
 from naively.cli.main import run
+from naively.evaluation.learning_curves import Splits
 from naively.evaluation.splits import ByGroup, ByTime
-from naively.evaluation.trials import Splits
 
 
 def said(capsys, *tokens, status=0):

@@ -26,7 +26,7 @@ from naively.core.workers import SERIAL
 from naively.families.text import distinct
 from naively.families.text.text import Text
 from naively.families.text.weighed_text import WeighedText
-from naively.pooling.texts.scale import (
+from naively.pooling.texts.term_weights import (
     ASPECTS,
     DOUBTS,
     Counted,

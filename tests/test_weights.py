@@ -71,6 +71,33 @@ def test_all_copies_of_a_row_are_left_out_together(classes):
     assert four.log_loss == pytest.approx(once.log_loss, rel=1e-4)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_blocks_with_weights_below_0_are_dropped_as_refits_would(classes, seed):
+    piece = evidence_of(classes, n=200, blocks=7, seed=seed)
+    piece.evidence[[1, 4]] *= -1  # they say the opposite of the truth
+    piece.evidence[5] = piece.evidence[0] + 0.5 * piece.evidence[1]  # 0 in its stead
+    pool = Pool([piece], np.zeros(7, bool), SERIAL)
+    remaining, ridge = list(range(7)), 1.0
+    while True:
+        some = pool.some(np.array(remaining))
+        penalty = some._penalty(ridge, ridge)
+        weights = refitted(some.pieces[0], penalty, np.ones(200, bool))[: len(remaining)]
+        if (weights >= 0).all():
+            break
+        below = sorted(weights[weights < 0])
+        dropped = below[: (len(below) + 1) // 2]  # the more negative half
+        remaining = [k for k, w in zip(remaining, weights, strict=True) if w not in dropped]
+    assert pool.not_negative(ridge).tolist() == remaining
+    assert not {1, 4} & {*remaining}
+
+
+def test_no_block_is_left_where_all_say_the_opposite():
+    piece = evidence_of(2)
+    piece.evidence[:] *= -1
+    assert not len(Pool([piece], np.zeros(5, bool), SERIAL).not_negative(100.0))
+
+
 def entries_of(n, seed=0):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, 3, (n, 4)).astype(float), rng.integers(0, 3, n)

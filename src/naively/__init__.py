@@ -27,7 +27,7 @@ _HOMES = {
     "digest": "naively.storage.digest",
     "drift": "naively.estimators.drift",
     "load": "naively.estimators.files",
-    "parameter_counts": "naively.evaluation.rungs",
+    "parameter_counts": "naively.evaluation.model_ladder",
     "scan": "naively.io.sources",
 }
 

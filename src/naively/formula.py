@@ -203,7 +203,7 @@ class MixedTexts:
     weights: tuple[float, ...]  # of each
     base: Float64  # (C,) in nats
     log_prior: Float64  # (C,) log π_c of the training documents
-    share: float  # e, see `naively.pooling.texts.scale`
+    share: float  # e, see `naively.pooling.texts.term_weights`
     unseen_share: float  # the e of rows whose texts have no known terms
     # indices in `texts` that decide whether a row has known terms: the first of each column
     first: tuple[int, ...]

@@ -16,6 +16,11 @@ import naively
 BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 
 
+def pytest_ignore_collect(config):
+    """Run these tests where they are asked for, `pytest tests/extras`: they need other packages."""
+    return None if any("extras" in argument for argument in config.args) else True
+
+
 @pytest.fixture(scope="session")
 def postgresql():
     """The address of a server in a temporary folder, which no root may run."""

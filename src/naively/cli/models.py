@@ -16,9 +16,9 @@ from naively.core.labels import Labels
 from naively.core.markup import counted
 from naively.core.workers import workers
 from naively.io.inputs import MISSING
+from naively.model.linear_text import Weighed
 from naively.model.model import Model
 from naively.model.multilabel import Multilabel
-from naively.model.weighed import Weighed
 from naively.predictor import Predictor
 from naively.serve.log import LogError, holds_rows, path_of
 from naively.serve.store import pending, with_a_change

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from naively.core.exact import Float64
 from naively.core.labels import Labels, LabelSets
 from naively.core.workers import Workers, workers
-from naively.estimators.shared.inside import InsideLabels
+from naively.estimators.shared.inspection import InsideLabels
 from naively.estimators.shared.learning import Learning
 from naively.estimators.shared.table import as_kind
 from naively.estimators.shared.validation import (
@@ -30,7 +30,7 @@ from naively.model.model import Model
 from naively.model.multilabel import LabelsPosterior, Multilabel, likeliest_labels
 from naively.model.prior import Prior
 from naively.model.schema import Schema
-from naively.pooling.texts.scale import Scale
+from naively.pooling.texts.term_weights import Scale
 from naively.statistics.terms import LengthNorm, Weighting
 from naively.tables.specification import EstimatorSpec
 
@@ -80,7 +80,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
     indicator_ : bool, whether y was an indicator matrix, so that `predict` returns one.
     frame_ : (package, names) of the data frame that y was; None if it was none.
     alpha_ : the smoothing.
-    scale_ : with weights, `naively.pooling.texts.scale.Scale`: the weights of terms.
+    scale_ : with weights, `naively.pooling.texts.term_weights.Scale`: the weights of terms.
     terms_ : (V,) the selected terms, sorted.
 
     Examples

@@ -28,8 +28,8 @@ from naively.evaluation.calibration import temperature_scale
 from naively.evaluation.folds import DECISIONS, assign_equal_rows, row_keys
 from naively.families.discrete.complement import ComplementParameters
 from naively.model.decisions import DecisionRule, likeliest
+from naively.model.linear_text import Weighed
 from naively.model.posterior import Posterior
-from naively.model.weighed import Weighed
 from naively.storage.model_files import Saved, save
 from naively.text.documents import Documents
 

@@ -13,7 +13,7 @@ from naively.core.exact import Float64
 from naively.core.workers import workers
 from naively.estimators.shared.base import NaiveBayesClassifier
 from naively.estimators.shared.from_parameters import ClassesAndPrior, probabilities
-from naively.estimators.shared.inside import InsideTexts
+from naively.estimators.shared.inspection import InsideTexts
 from naively.estimators.shared.validation import (
     check_labels,
     check_total,
@@ -27,7 +27,7 @@ from naively.families.text.weighed_text import WEIGHED_EVENTS, WeighedText
 from naively.model.model import Model
 from naively.model.prior import ClassWeight, Prior, PriorLike, Virtual
 from naively.model.schema import Schema
-from naively.pooling.texts.scale import Scale
+from naively.pooling.texts.term_weights import Scale
 from naively.statistics.terms import LengthNorm, Weighting
 from naively.tables import declared
 from naively.tables.names import few
@@ -171,7 +171,7 @@ class TextNB(TextClassifier, NaiveBayesClassifier):  # type: ignore[misc]
         and "ngram_range". ``TextNB(models=model.models_)`` takes them again.
     alpha_ : the smoothing: a float if M = 1, else a tuple in the order of `models_`. An array or
         dict if `alpha` is one.
-    scale_ : with weights, `naively.pooling.texts.scale.Scale`: the weights of terms, and the
+    scale_ : with weights, `naively.pooling.texts.term_weights.Scale`: the weights of terms, and the
         quality of the out-of-fold predictions; a tuple if M > 1, as `alpha_`.
     terms_ : (V,) the selected terms, sorted; for several models one after the other, n-grams of
         characters in quotes.

@@ -27,9 +27,9 @@ from threadpoolctl import threadpool_limits
 
 from naively.calls import named_call
 from naively.core.exact import Float64, Int64
+from naively.evaluation.learning_curves import Curve, Predicted, Splits, blank_curve, too_long
 from naively.evaluation.metrics import Tally
 from naively.evaluation.samples import LabelledRows
-from naively.evaluation.trials import Curve, Predicted, Splits, blank_curve, too_long
 from naively.model.schema import Schema
 from naively.pooling.bins import as_numbers
 from naively.pooling.dates import as_dates

@@ -14,8 +14,17 @@ from scipy.special import stdtrit
 from naively.core.exact import Float64
 from naively.core.workers import workers
 from naively.evaluation.alternatives import BOOSTING, USUAL, Alternative, Refits, alternatives
+from naively.evaluation.learning_curves import (
+    Curve,
+    Progress,
+    Splits,
+    Trial,
+    alike_of,
+    growing,
+    silent,
+)
 from naively.evaluation.metrics import loss_cell, margin
-from naively.evaluation.rungs import (
+from naively.evaluation.model_ladder import (
     AUTO,
     TEXT,
     Rung,
@@ -27,7 +36,6 @@ from naively.evaluation.rungs import (
     weighed,
 )
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any, unused
-from naively.evaluation.trials import Curve, Progress, Splits, Trial, alike_of, growing, silent
 from naively.evaluation.verdict import Result, Verdict
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING

@@ -18,10 +18,19 @@ from naively.evaluation.dependence import (
     pairs,
     words,
 )
+from naively.evaluation.learning_curves import Progress, Splits, Trial, alike_of, silent
 from naively.evaluation.metrics import Scores, loss_cell, margin
-from naively.evaluation.rungs import AUTO, TEXT, Rung, kinds, known_as, ladder, unweighed, weighed
+from naively.evaluation.model_ladder import (
+    AUTO,
+    TEXT,
+    Rung,
+    kinds,
+    known_as,
+    ladder,
+    unweighed,
+    weighed,
+)
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any, unused
-from naively.evaluation.trials import Progress, Splits, Trial, alike_of, silent
 from naively.evaluation.verdict import Result, Verdict
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING

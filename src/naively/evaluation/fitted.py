@@ -22,12 +22,14 @@ from naively.core.exact import Int64
 from naively.core.hashing import UInt64, mixed
 from naively.core.markup import counted
 from naively.core.workers import workers
+from naively.evaluation.calibration import Reliability
 from naively.evaluation.folds import Learnable, k_fold
 from naively.evaluation.metrics import Scores
 from naively.evaluation.out_of_fold import scores
 from naively.model.model import Model
 from naively.model.multilabel import LabelsPosterior
 from naively.model.prior import Prior
+from naively.pooling.entries import OutOfFoldPredictions
 from naively.statistics.levels import Encoded, Levels
 from naively.statistics.rows import hashed
 from naively.statistics.sample import SampleStatistics
@@ -201,9 +203,16 @@ def _out_of_fold(model: Model) -> Scores | None:
         rows=out_of_fold.rows, unknown=0, accuracy=out_of_fold.accuracy,
         log_loss=out_of_fold.log_loss, baseline_log_loss=_entropy(share), brier=math.nan,
         baseline_accuracy=float(share.max()),
-        calibration=out_of_fold.calibration, folds=None if text else FOLDS, caveat=_caveat(model),
+        calibration=_calibration(out_of_fold), folds=None if text else FOLDS,
+        caveat=_caveat(model),
         method="leave-one-out cross-validation" if text else "cross-validation",
     )  # fmt: skip
+
+
+def _calibration(predictions: OutOfFoldPredictions) -> Reliability:
+    """Return the reliability of the most probable class."""
+    confidence = np.minimum(predictions.confidence.astype(np.float64), 1.0)
+    return Reliability.of(confidence, predictions.correct, predictions.weight.astype(np.float64))
 
 
 def _caveat(model: Model) -> str:

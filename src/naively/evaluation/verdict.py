@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from naively.core.exact import Float64
 from naively.evaluation.metrics import CLEAR, clearly_less, loss_cell, margin
-from naively.evaluation.rungs import AUTO, TEXT
+from naively.evaluation.model_ladder import AUTO, TEXT
 
 
 @dataclass(frozen=True, eq=False)

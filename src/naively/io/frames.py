@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from naively.io import inputs
-from naively.io.formats.parquet_arrow import BYTES, ROWS
+from naively.io.formats.parquet_feather import BYTES, ROWS
 from naively.io.inputs import Part, TableError, Task
 from naively.tables import values
 from naively.tables.values import bytes_of, without_views

@@ -23,7 +23,7 @@ from naively.io.formats.delimited import Delimited, sniffed
 from naively.io.formats.documents import FILE, TEXTS, DocumentPart, Files, Lines, Mailbox
 from naively.io.formats.jsonl import JsonLines
 from naively.io.formats.mail import FIELDS
-from naively.io.formats.parquet_arrow import Arrow, Parquet
+from naively.io.formats.parquet_feather import Arrow, Parquet
 from naively.io.frames import arrow_stream
 from naively.io.inputs import (
     BOM,

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.axes import Axes
 
-from naively.evaluation.rungs import parameter_counts
+from naively.evaluation.model_ladder import parameter_counts
 from naively.plot import style
 from naively.plot.models import model_of
 
@@ -29,7 +29,7 @@ class ParametersDisplay:
     Lecture 2, "How many parameters do we need to learn?" and "Training data > number of
     parameters": a model above the line of the rows has more parameters than training rows. The
     K - 1 parameters of the class prior are included everywhere; the joint table is that of binary
-    features. `naively.evaluation.rungs.parameter_counts` has the formulas.
+    features. `naively.evaluation.model_ladder.parameter_counts` has the formulas.
 
     Parameters
     ----------

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from naively.core.exact import Float64, Int64
 from naively.core.hashing import GOLDEN, mixed
-from naively.evaluation.calibration import Reliability
 from naively.pooling.canonical import Canonical
 from naively.statistics.levels import Levels
 from naively.statistics.sample import KEYS, SampleStatistics, sampled
@@ -38,12 +37,6 @@ class OutOfFoldPredictions:
         """Share of the rows whose most probable class is right; NaN without rows."""
         hits = float((self.weight * self.correct).sum(dtype=float))
         return hits / self.rows if self.rows else np.nan
-
-    @cached_property
-    def calibration(self) -> Reliability:
-        """Reliability of the most probable class: its probability and how often it is right."""
-        confidence: Float64 = np.minimum(self.confidence.astype(np.float64), 1.0)
-        return Reliability.of(confidence, self.correct, self.weight.astype(np.float64))
 
 
 NO_PREDICTIONS = OutOfFoldPredictions(

@@ -25,7 +25,7 @@ from naively.pooling.blocks.base import Block, checked, checked_numbers
 from naively.pooling.blocks.cells import cut
 from naively.pooling.blocks.registry import kinds
 from naively.pooling.entries import Entries, OutOfFoldPredictions
-from naively.pooling.texts.scale import PriorMixing
+from naively.pooling.texts.term_weights import PriorMixing
 from naively.statistics.base import Arrays
 from naively.statistics.levels import Encoded, mixed_arrays, read_mixed
 

@@ -16,7 +16,7 @@ from naively.cli.terminal import clean, facts
 from naively.cli.work import Fitted
 from naively.core.markup import counted
 from naively.evaluation.metrics import Scores
-from naively.evaluation.rungs import lone_text, text_code
+from naively.evaluation.model_ladder import lone_text, text_code
 from naively.families.base import Family
 from naively.families.text.text import Text as TextFamily
 from naively.io.inputs import MISSING

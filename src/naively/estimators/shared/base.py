@@ -25,7 +25,13 @@ from naively.core.exact import Float64
 from naively.core.workers import Workers, workers
 from naively.estimators.shared import learning
 from naively.estimators.shared.cross_validation import LeavesOut
-from naively.estimators.shared.inside import Inside, LinearColumns, LinearForm, OfDensity, logistic
+from naively.estimators.shared.inspection import (
+    Inside,
+    LinearColumns,
+    LinearForm,
+    OfDensity,
+    logistic,
+)
 from naively.estimators.shared.learning import Answer, Learning
 from naively.estimators.shared.validation import (
     check_data,

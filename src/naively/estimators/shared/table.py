@@ -22,7 +22,7 @@ from naively.core.issues import Issue
 from naively.core.labels import Labels, check_whole
 from naively.core.workers import in_order, workers
 from naively.estimators.shared.base import NaiveBayesClassifier
-from naively.estimators.shared.inside import codes_of, likelihood
+from naively.estimators.shared.inspection import codes_of, likelihood
 from naively.estimators.shared.learning import Answer, check_stream
 from naively.estimators.shared.validation import (
     check_classes,

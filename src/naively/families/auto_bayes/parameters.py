@@ -28,7 +28,7 @@ from naively.pooling.blocks.shapes import Bins, Shape
 from naively.pooling.entries import OutOfFoldPredictions, Training
 from naively.pooling.fixed import FixedPlan, PlanStatistics
 from naively.pooling.structure import Plan, arrays_of
-from naively.pooling.texts.scale import PriorMixing
+from naively.pooling.texts.term_weights import PriorMixing
 from naively.statistics.base import Arrays, Data
 from naively.statistics.levels import Encoded, Levels
 from naively.statistics.rows import categories, encoded

@@ -14,7 +14,7 @@ from naively.explain.text import ExplainedTerms
 from naively.families.base import Events
 from naively.pooling.blocks.text import Text, weighed_words
 from naively.pooling.structure import Plan
-from naively.pooling.texts.scale import PriorMixing
+from naively.pooling.texts.term_weights import PriorMixing
 from naively.pooling.texts.words import Words
 from naively.statistics.levels import Encoded
 from naively.text.analysis import Analysis

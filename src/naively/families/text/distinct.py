@@ -14,9 +14,14 @@ from naively.core.hashing import UInt64
 from naively.core.workers import Workers
 from naively.families.text.parameters import Estimated, TextParameters
 from naively.pooling.entries import LIGHTEST
-from naively.pooling.texts.label_scale import RecurringLabels
+from naively.pooling.texts.label_term_weights import RecurringLabels
 from naively.pooling.texts.repeated import GRID, Repeated, RepeatedLabels, once, recur, weights_of
-from naively.pooling.texts.scale import ASPECTS, PriorMixing, RecurringPredictions, prior_share_of
+from naively.pooling.texts.term_weights import (
+    ASPECTS,
+    PriorMixing,
+    RecurringPredictions,
+    prior_share_of,
+)
 from naively.statistics.base import Batch
 from naively.statistics.documents import ROOM, DocumentSample
 from naively.statistics.sample import sampled, threshold

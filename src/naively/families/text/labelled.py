@@ -31,7 +31,7 @@ from naively.text.vocabulary import document_keys, term_numbers
 
 if TYPE_CHECKING:
     from naively.pooling.texts.repeated import RepeatedLabels
-    from naively.pooling.texts.scale import LabelPriorMixing, Scale
+    from naively.pooling.texts.term_weights import LabelPriorMixing, Scale
 
 
 class LabelTerms(LinearParameters):
@@ -101,7 +101,7 @@ class Weighing:
         Arguments: counts of these terms with each label, (L, k), and in all documents, (k,); counts
         of all terms with each label, (L,), and in all documents.
         """
-        from naively.pooling.texts.scale import DOUBTS  # which loads SciPy's sparse matrices
+        from naively.pooling.texts.term_weights import DOUBTS  # which loads SciPy's sparse matrices
 
         weights = np.empty(having.shape)
         whole = max(whole, 1e-300)
@@ -146,7 +146,7 @@ class LabelledParameters(TextParameters):
     def kept(self) -> Arrays:
         """Return the weights, if there are any."""
         # which loads SciPy's sparse matrices
-        from naively.pooling.texts.stored_scale import stored_scale
+        from naively.pooling.texts.stored_term_weights import stored_scale
 
         return {} if self.scale is None else stored_scale(self.scale, self.vocabulary)
 

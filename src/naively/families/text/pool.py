@@ -27,8 +27,8 @@ from naively.families.text.parameters import Estimated, SelectedTerms, TextParam
 from naively.families.text.text import Text
 from naively.formula import Formula, MixedTexts, TextEvidence
 from naively.pooling.texts.corrections import FEWEST
-from naively.pooling.texts.scale import Counted, Scale, narrowed, scales_of, unit_of
-from naively.pooling.texts.stored_scale import read_scale, stored_scale
+from naively.pooling.texts.stored_term_weights import read_scale, stored_scale
+from naively.pooling.texts.term_weights import Counted, Scale, narrowed, scales_of, unit_of
 from naively.statistics.base import Arrays
 from naively.statistics.documents import LONGEST, DocumentSample
 from naively.statistics.powers import CountStatistics

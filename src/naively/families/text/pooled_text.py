@@ -36,7 +36,7 @@ class PooledText(TextPool):
 
     with the terms t of each bag m, such as words or character n-grams, in their groups. Each bag
     has its own vocabulary, counts, α and γ. The weights of all bags and the biases are those with
-    the least log-loss of leave-one-out predictions: see `naively.pooling.texts.scale`.
+    the least log-loss of leave-one-out predictions: see `naively.pooling.texts.term_weights`.
 
     Parameters
     ----------

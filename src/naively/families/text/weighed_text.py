@@ -18,10 +18,10 @@ from naively.families.text.parameters import Estimated, SelectedTerms, TextParam
 from naively.families.text.pool import TextPool, TextPoolParameters, WeighedBag, groups_of
 from naively.families.text.text import Text, smoothing_of
 from naively.pooling.entries import LIGHTEST
-from naively.pooling.texts.label_scale import LabelsCounted, label_scale
+from naively.pooling.texts.label_term_weights import LabelsCounted, label_scale
 from naively.pooling.texts.repeated import RepeatedLabels
-from naively.pooling.texts.scale import Counted, LabelPriorMixing, Scale, narrowed, unit_of
-from naively.pooling.texts.stored_scale import read_scale
+from naively.pooling.texts.stored_term_weights import read_scale
+from naively.pooling.texts.term_weights import Counted, LabelPriorMixing, Scale, narrowed, unit_of
 from naively.statistics.base import Arrays
 from naively.statistics.terms import PooledTerms, keys_by_terms
 
@@ -35,8 +35,8 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
 
     Words of a document depend on each other, and naive Bayes counts their evidence repeatedly. Here
     terms have the weights with the least leave-one-out log-loss; the formula is in
-    `naively.pooling.texts.scale`. These are learned from stored documents, all or a sample: see
-    `DocumentSample`. Terms are counted in all documents.
+    `naively.pooling.texts.term_weights`. These are learned from stored documents, all or a sample:
+    see `DocumentSample`. Terms are counted in all documents.
 
     While no more than half of the stored documents are forgotten, the weights are bit for bit those
     of the remaining documents.

@@ -1,7 +1,7 @@
 """Fit the evidence of a text column: its terms and their weights.
 
-The formula is in `naively.pooling.texts.scale`. Terms, their counts and weights, and how fast the
-evidence falls with the length of a text are estimated from the same rows.
+The formula is in `naively.pooling.texts.term_weights`. Terms, their counts and weights, and how
+fast the evidence falls with the length of a text are estimated from the same rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from naively.formula import Bag, TextEvidence
 from naively.pooling.entries import GROUPS, LIGHTEST, NO_PREDICTIONS, PARTS, Entries
 from naively.pooling.texts.corrections import Corrections
 from naively.pooling.texts.repeated import Repeated, once, recur_of
-from naively.pooling.texts.scale import (
+from naively.pooling.texts.term_weights import (
     ALPHAS,
     ASPECTS,
     FARTHEST,

@@ -6,7 +6,7 @@ import numpy as np
 
 from naively.pooling.entries import OutOfFoldPredictions
 from naively.pooling.texts.corrections import Corrections
-from naively.pooling.texts.scale import ALPHAS, ASPECTS, QUARTERS, Scale
+from naively.pooling.texts.term_weights import ALPHAS, ASPECTS, QUARTERS, Scale
 from naively.statistics.base import Arrays
 from naively.text.vocabulary import Vocabulary
 

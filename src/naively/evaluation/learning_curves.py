@@ -16,7 +16,7 @@ from naively.core.exact import ExactArray, Float64, Int64
 from naively.core.workers import Workers
 from naively.evaluation.folds import alike, distinct_columns, select_columns, serves
 from naively.evaluation.metrics import Scores, Tally
-from naively.evaluation.rungs import Rung
+from naively.evaluation.model_ladder import Rung
 from naively.evaluation.samples import LabelledRows
 from naively.evaluation.splits import ByGroup, ByTime, SplitBy
 from naively.model.model import Model

@@ -24,7 +24,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels
 from naively.core.workers import Workers
 from naively.estimators.shared.validation import check_labels, documents_of, require_labels
-from naively.evaluation.rungs import lone_text, text_code
+from naively.evaluation.model_ladder import lone_text, text_code
 from naively.explain.base import writable
 from naively.explain.counterfactuals import Counterfactual, counterfactuals, document_table
 from naively.explain.importance import InformativeTerm, bits_of, informative_terms

@@ -1,8 +1,8 @@
 """Estimate the weights of terms of multi-label documents.
 
-The log-odds of a label are those of `naively.pooling.texts.scale` with two classes, documents with
-the label and the others. But γ, α and the weights of terms are shared by all labels, and only the
-bias b_l differs::
+The log-odds of a label are those of `naively.pooling.texts.term_weights` with two classes,
+documents with the label and the others. But γ, α and the weights of terms are shared by all labels,
+and only the bias b_l differs::
 
     log π_l / (1 - π_l) + b_l + L^-γ Σ_t x_t W_tl log θ_tl / θ'_tl
     W_tl = w_g + v_g log (n / n_t) + Σ_s u_gs D_tls
@@ -27,7 +27,7 @@ from naively.kernels import text as kernel
 from naively.pooling.canonical import HEAVIEST
 from naively.pooling.entries import GROUPS, NO_PREDICTIONS, OutOfFoldPredictions
 from naively.pooling.texts.corrections import Corrections
-from naively.pooling.texts.scale import (
+from naively.pooling.texts.term_weights import (
     ALPHAS,
     ASPECTS,
     DOUBTS,
