@@ -34,7 +34,7 @@ import naively
 from naively import Joint, MultivariateGaussian, NaiveBayes, Text, compare
 from naively.calls import named_call
 from naively.core.workers import workers
-from naively.evaluation import alternatives, trials
+from naively.evaluation import alternatives, learning_curves
 from naively.evaluation import samples as looked
 from naively.evaluation.alternatives import Refits
 from naively.evaluation.compare import Candidate, examine, sentence
@@ -1189,7 +1189,7 @@ def test_events_that_do_not_take_the_options_of_text_are_left_out(family):
 
 
 def test_sums_that_take_too_much_memory_are_not_tried(monkeypatch):
-    monkeypatch.setattr(trials, "MEMORY", 5_000)  # of 1.5 GB, which no small table needs
+    monkeypatch.setattr(learning_curves, "MEMORY", 5_000)  # of 1.5 GB, which no small table needs
     found = compare(NUMBERS, IRIS.target, splits=3)
     reasons = {one.name: one.curve.reason for one in found.candidates}
     assert "too much memory" in reasons["shrunk full covariance"]

@@ -19,7 +19,7 @@ from sklearn.metrics import mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
 from naively import AutoBayes, NaiveBayes, compare, diagnose
-from naively.evaluation import dependence, trials
+from naively.evaluation import dependence, learning_curves
 from naively.evaluation import samples as rows
 from naively.evaluation.diagnose import FOLDS, RungResult, examine, verdict
 from naively.evaluation.learning_curves import Splits
@@ -495,7 +495,7 @@ def test_what_cannot_be_estimated_says_why():
 
 
 def test_too_many_parameters_are_not_tried(monkeypatch):
-    monkeypatch.setattr(trials, "MOST", 39)  # of a million, which need a thousand columns
+    monkeypatch.setattr(learning_curves, "MOST", 39)  # of a million, which need a thousand columns
     generator = np.random.default_rng(12)
     found = {one.name: one for one in diagnose(generator.normal(size=(50, 5)), [0, 1] * 25).rungs}
     assert found["shrunk full covariance"].parameters == 41
