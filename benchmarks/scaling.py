@@ -2,7 +2,7 @@
 
     python benchmarks/scaling.py --small           # a minute
     python benchmarks/scaling.py                   # the table of docs/benchmarks.md
-    python benchmarks/scaling.py --full            # up to a million rows and 2,000 columns: hours
+    python benchmarks/scaling.py --full            # up to 10^6 rows, 2,000 columns, 200 classes
 
 Each case is a mixed table, made by `table`: numbers that share factors, counts, categories, and
 missing values; classes depend on some of the columns and on three pairs. `AutoBayes`, LightGBM and
