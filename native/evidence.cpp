@@ -144,8 +144,9 @@ static i64 cells_of(Matrix<const uint16_t> codes, Flat<const i64> sizes, const i
     return size > most || (cells.size > 0 && i64(last) >= size) ? -1 : size;
 }
 
-// Room for several [part, cell] at a time: of each, the rows and what was expected of the class,
-// elsewhere and here, class after class, and the doubts; and rows by class of one cell.
+// Room for AT_ONCE [part, cell] at a time. Of each class: entries in other parts (`n`) and in this one
+// (`count`), what was expected in other parts (`q`) and in this one, and what the evidence tells. The
+// doubts in this part and in others. And the entries of one cell in all parts, by class (`all_n`).
 struct Lanes {
     f64 *n, *expected, *count, *q, *told, *doubts, *all_doubts, *all_n;
 

@@ -76,7 +76,7 @@ def test_all_copies_of_a_row_are_left_out_together(classes):
 def test_blocks_with_weights_below_0_are_dropped_as_refits_would(classes, seed):
     piece = evidence_of(classes, n=200, blocks=7, seed=seed)
     piece.evidence[[1, 4]] *= -1  # they say the opposite of the truth
-    piece.evidence[5] = piece.evidence[0] + 0.5 * piece.evidence[1]  # 0 in its stead
+    piece.evidence[5] = piece.evidence[0] + 0.5 * piece.evidence[1]  # depends on both
     pool = Pool([piece], np.zeros(7, bool), SERIAL)
     remaining, ridge = list(range(7)), 1.0
     while True:
