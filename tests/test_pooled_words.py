@@ -20,7 +20,7 @@ from naively.core.workers import SERIAL
 from naively.pooling.entries import Entries
 from naively.pooling.texts.corrections import Corrections
 from naively.pooling.texts.prose import is_text
-from naively.pooling.texts.term_weights import Scale
+from naively.pooling.texts.term_weights import TermWeights
 from naively.pooling.texts.words import EVENTS, NO_PREDICTIONS, _Chosen, _rows, _Texts
 
 WORDS = [
@@ -251,7 +251,7 @@ def test_a_document_is_scored_without_itself_and_its_equals():
     texts = _Texts(entries, column, rows, EVENTS[0], vocabulary)
     weights = np.array([[1.0, 1.0], [0, 0], [0, 0], [0, 0]])
     most = np.full(weights.shape, 1e9)
-    scale = Scale(0.3, 0, weights, -most, most, np.zeros(2), NO_PREDICTIONS,
+    scale = TermWeights(0.3, 0, weights, -most, most, np.zeros(2), NO_PREDICTIONS,
                   Corrections.none(2))  # fmt: skip
     found, unseen = texts.left_out(_Chosen(scale, np.tile(weights.ravel(), (5, 1))), SERIAL)
     at = texts.at

@@ -30,7 +30,7 @@ from naively.model.model import Model
 from naively.model.multilabel import LabelsPosterior, Multilabel, likeliest_labels
 from naively.model.prior import Prior
 from naively.model.schema import Schema
-from naively.pooling.texts.term_weights import Scale
+from naively.pooling.texts.term_weights import TermWeights
 from naively.statistics.terms import LengthNorm, Weighting
 from naively.tables.specification import EstimatorSpec
 
@@ -80,7 +80,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
     indicator_ : bool, whether y was an indicator matrix, so that `predict` returns one.
     frame_ : (package, names) of the data frame that y was; None if it was none.
     alpha_ : the smoothing.
-    scale_ : with weights, `naively.pooling.texts.term_weights.Scale`: the weights of terms.
+    scale_ : with weights, `naively.pooling.texts.term_weights.TermWeights`: the weights of terms.
     terms_ : (V,) the selected terms, sorted.
 
     Examples
@@ -271,7 +271,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         return self._posterior().parameters.alpha
 
     @property
-    def scale_(self) -> Scale:
+    def scale_(self) -> TermWeights:
         """The weights of terms, see the class. AttributeError for a model without weights."""
         scale = self._posterior().parameters.scale
         if scale is None:

@@ -27,7 +27,7 @@ from naively.families.text.weighed_text import WEIGHED_EVENTS, WeighedText
 from naively.model.model import Model
 from naively.model.prior import ClassWeight, Prior, PriorLike, Virtual
 from naively.model.schema import Schema
-from naively.pooling.texts.term_weights import Scale
+from naively.pooling.texts.term_weights import TermWeights
 from naively.statistics.terms import LengthNorm, Weighting
 from naively.tables import declared
 from naively.tables.names import few
@@ -171,8 +171,8 @@ class TextNB(TextClassifier, NaiveBayesClassifier):  # type: ignore[misc]
         and "ngram_range". ``TextNB(models=model.models_)`` takes them again.
     alpha_ : the smoothing: a float if M = 1, else a tuple in the order of `models_`. An array or
         dict if `alpha` is one.
-    scale_ : with weights, `naively.pooling.texts.term_weights.Scale`: the weights of terms, and the
-        quality of the out-of-fold predictions; a tuple if M > 1, as `alpha_`.
+    scale_ : with weights, `naively.pooling.texts.term_weights.TermWeights`, with the quality of
+        the out-of-fold predictions; a tuple if M > 1, as `alpha_`.
     terms_ : (V,) the selected terms, sorted; for several models one after the other, n-grams of
         characters in quotes.
     feature_count_ : (C, V) counts of these terms.
@@ -319,11 +319,11 @@ class TextNB(TextClassifier, NaiveBayesClassifier):  # type: ignore[misc]
         ]
 
     @property
-    def scale_(self) -> Scale | tuple[Scale, ...]:
+    def scale_(self) -> TermWeights | tuple[TermWeights, ...]:
         """The weights of terms, see the class. AttributeError for a model without weights."""
         if not self._weighs:
             raise AttributeError("this TextNB has no weights: its terms are not weighted")
-        scales: tuple[Scale, ...] = self._parameters.scales
+        scales: tuple[TermWeights, ...] = self._parameters.scales
         return _one_or_all(scales)
 
     def _prior(self) -> Prior:

@@ -152,7 +152,7 @@ class DistinctTexts:
         return training, evaluation
 
     def ending(self, bag: Any, model: TermCounts, unseen: float | None, workers: Workers) -> Ending:
-        """Return the last steps of scoring, for a bag as in `Grouped`; `unseen` as in `Scale`."""
+        """Return the last steps of scoring. `bag`: see `Grouped`; `unseen`: see `PriorMixing`."""
         present = bag.present.rounded()
         recurring = Repeated.of(*self.recurring(bag.terms, model, workers), present)
         documents = float(present.sum()) * self.different

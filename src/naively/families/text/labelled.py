@@ -31,7 +31,7 @@ from naively.text.vocabulary import document_keys, term_numbers
 
 if TYPE_CHECKING:
     from naively.pooling.texts.repeated import RepeatedLabels
-    from naively.pooling.texts.term_weights import LabelPriorMixing, Scale
+    from naively.pooling.texts.term_weights import LabelPriorMixing, TermWeights
 
 
 class LabelTerms(LinearParameters):
@@ -86,7 +86,7 @@ def _apart(sums: ExactArray) -> tuple[Float64, Float64]:
 class Weighing:
     """The weights of terms, and the last steps of scoring."""
 
-    scale: Scale  # the weights of terms, with a bias a label
+    scale: TermWeights  # the weights of terms, with a bias a label
     # group, n_groups: of each term: words, pairs of words and so on
     group: Int64
     n_groups: int

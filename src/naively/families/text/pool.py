@@ -28,7 +28,7 @@ from naively.families.text.text import Text
 from naively.formula import Formula, MixedTexts, TextEvidence
 from naively.pooling.texts.corrections import FEWEST
 from naively.pooling.texts.stored_term_weights import read_scale, stored_scale
-from naively.pooling.texts.term_weights import Counted, Scale, narrowed, scales_of, unit_of
+from naively.pooling.texts.term_weights import Counted, TermWeights, narrowed, scales_of, unit_of
 from naively.statistics.base import Arrays
 from naively.statistics.documents import LONGEST, DocumentSample
 from naively.statistics.powers import CountStatistics
@@ -60,7 +60,7 @@ class WeighedTerms(LinearParameters):
     has_zero = False
 
     def __init__(
-        self, inner: LinearParameters, total: ExactArray, scale: Scale, group: Int64
+        self, inner: LinearParameters, total: ExactArray, scale: TermWeights, group: Int64
     ) -> None:
         super().__init__(inner.n_classes, inner.n_features)
         self.inner, self.total, self.scale, self.group = inner, total, scale, group
@@ -85,7 +85,7 @@ class WeighedBag(TextParameters):
     """
 
     def __init__(
-        self, summary: TermCounts, terms: Estimated, scale: Scale, group: Int64, n_groups: int
+        self, summary: TermCounts, terms: Estimated, scale: TermWeights, group: Int64, n_groups: int
     ) -> None:
         super().__init__(summary, terms)
         self.scale, self.keyed = scale, False
@@ -136,7 +136,7 @@ class TextPoolParameters(Parameters):
 
     `endings`: for each bag, the last steps of scoring a document. `chosen`: the places of the bags
     among those of the family; by default all. `parts`: the bags with a positive weight; the first
-    bag if there are none. `scales`: tuple of Scale, of all bags, each with the biases of all
+    bag if there are none. `scales`: tuple of TermWeights, of all bags, each with the biases of all
     together. `alphas`: tuple, their smoothing. `summaries`: tuple of TermCounts, their terms.
     `bias`: (C,), added to every document besides log π_c, in nats.
     """
@@ -530,8 +530,8 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
         return distinct, {k: grouped(k, model) for k, model in models.items()}, terms
 
     def _weighed(
-        self, models: Mapping[int, Text], bags: Mapping[int, Grouped], scales: Mapping[int, Scale],
-        distinct: DistinctTexts, workers: Workers,
+        self, models: Mapping[int, Text], bags: Mapping[int, Grouped],
+        scales: Mapping[int, TermWeights], distinct: DistinctTexts, workers: Workers,
     ) -> TextPoolParameters:  # fmt: skip
         """Make the parameters of the bags with these weights."""
         weighted_bags, endings = [], []

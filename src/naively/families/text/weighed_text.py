@@ -21,7 +21,13 @@ from naively.pooling.entries import LIGHTEST
 from naively.pooling.texts.label_term_weights import LabelsCounted, label_scale
 from naively.pooling.texts.repeated import RepeatedLabels
 from naively.pooling.texts.stored_term_weights import read_scale
-from naively.pooling.texts.term_weights import Counted, LabelPriorMixing, Scale, narrowed, unit_of
+from naively.pooling.texts.term_weights import (
+    Counted,
+    LabelPriorMixing,
+    TermWeights,
+    narrowed,
+    unit_of,
+)
 from naively.statistics.base import Arrays
 from naively.statistics.terms import PooledTerms, keys_by_terms
 
@@ -139,8 +145,8 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
         return distinct, self._labelled(counts, class_weight)
 
     def _weighed_labels(
-        self, terms: SelectedTerms, scale: Scale, group: Int64, n_groups: int, present: Float64,
-        distinct: DistinctTexts, workers: Workers,
+        self, terms: SelectedTerms, scale: TermWeights, group: Int64, n_groups: int,
+        present: Float64, distinct: DistinctTexts, workers: Workers,
     ) -> LabelledParameters:  # fmt: skip
         """Make the parameters of these terms and weights; `present` is (1 + L,) documents."""
         alpha: Any = scale.alpha

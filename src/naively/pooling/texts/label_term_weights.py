@@ -38,7 +38,7 @@ from naively.pooling.texts.term_weights import (
     Counted,
     Ends,
     LabelPriorMixing,
-    Scale,
+    TermWeights,
     by_length,
     textbook,
 )
@@ -225,10 +225,10 @@ class LabelsCounted:
         )  # fmt: skip
 
 
-def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
+def label_scale(labels: LabelsCounted, workers: Workers) -> TermWeights:
     """Estimate the weights for all labels, predicting each document by counts without it.
 
-    Return a `Scale` with a bias for each label, 0 if all documents have it, or none.
+    Return a `TermWeights` with a bias for each label, 0 if all documents have it, or none.
     """
     documents, open_labels = labels.documents, labels.open
     n_labels = documents.equal.shape[1] - 1

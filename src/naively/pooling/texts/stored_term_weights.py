@@ -6,12 +6,12 @@ import numpy as np
 
 from naively.pooling.entries import OutOfFoldPredictions
 from naively.pooling.texts.corrections import Corrections
-from naively.pooling.texts.term_weights import ALPHAS, ASPECTS, QUARTERS, Scale
+from naively.pooling.texts.term_weights import ALPHAS, ASPECTS, QUARTERS, TermWeights
 from naively.statistics.base import Arrays
 from naively.text.vocabulary import Vocabulary
 
 
-def stored_scale(scale: Scale, vocabulary: Vocabulary | None) -> Arrays:
+def stored_scale(scale: TermWeights, vocabulary: Vocabulary | None) -> Arrays:
     """The weights as arrays, for a file; `vocabulary` has the terms, None if they are hashed."""
     out_of_fold = scale.out_of_fold
     return {
@@ -33,7 +33,7 @@ def stored_scale(scale: Scale, vocabulary: Vocabulary | None) -> Arrays:
 def read_scale(
     kept: Arrays, groups: int, classes: int, chooses: bool, vocabulary: Vocabulary | None,
     n_terms: int,
-) -> Scale:  # fmt: skip
+) -> TermWeights:  # fmt: skip
     """Read the weights from the arrays of a file.
 
     Raises ValueError if they do not fit these groups of terms and classes, or are invalid.
@@ -62,7 +62,7 @@ def read_scale(
     confidence, right, weight = rows
     log_loss = float(kept["log_loss"][0])
     out_of_fold = OutOfFoldPredictions(log_loss, confidence, right.astype(bool), weight)
-    return Scale(
+    return TermWeights(
         alpha if chooses else None, quarters, weights, least, most, bias, out_of_fold,
         Corrections.read(kept, classes, vocabulary, n_terms), None if np.isnan(unseen) else unseen,
     )  # fmt: skip

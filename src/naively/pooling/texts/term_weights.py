@@ -153,7 +153,7 @@ UNBOUNDED = 1e50  # the largest value of an aspect if no documents bound it
 
 
 @dataclass(frozen=True)
-class Scale:
+class TermWeights:
     """The weights of terms."""
 
     alpha: float | None  # the smoothing; None if it was given by the user
@@ -399,7 +399,7 @@ class Ends:
     def scale(
         self, alpha: float | None, quarters: int, factors: Float64, unit: float, bias: Float64,
         out_of_fold: OutOfFoldPredictions,
-    ) -> Scale:  # fmt: skip
+    ) -> TermWeights:  # fmt: skip
         """The weights of terms from the factors, with rarity converted from units."""
         shape = ASPECTS, self.n_groups
         arrays = self.weights(factors), self.least, self.most
@@ -408,7 +408,7 @@ class Ends:
         least[1] *= unit
         most[1] *= unit
         none = Corrections.none(len(bias))
-        return Scale(alpha, quarters, weights, least, most, bias, out_of_fold, none)
+        return TermWeights(alpha, quarters, weights, least, most, bias, out_of_fold, none)
 
 
 @dataclass(frozen=True)
@@ -449,10 +449,10 @@ class RecurringPredictions:
     weight: Float64  # (n,) weight of all documents in the evaluation
 
 
-def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
+def scales_of(models: Sequence[Counted], workers: Workers) -> list[TermWeights]:
     """Estimate the weights of terms, predicting each document by counts without it.
 
-    `models`: the counts of each model of the same documents. Return a `Scale` for each, all with
+    `models`: the counts of each model of the same documents. Return the weights of each, with
     the same biases.
     """
     first = models[0]
@@ -659,14 +659,14 @@ def nothing(documents: Counted) -> Weights:
     return Weights(np.empty(0), np.zeros(len(prior)), 0.0, out_of_fold, out_of_fold)
 
 
-def textbook(model: Counted, counts: bool) -> Scale:
+def textbook(model: Counted, counts: bool) -> TermWeights:
     """The weights of naive Bayes, if none can be estimated (`counts`); or weights of 0."""
     alpha = ALPHAS[0] if model.alpha is None else None
     weights = np.zeros((ASPECTS, model.n_groups))
     weights[0] = counts
     most = np.full(weights.shape, UNBOUNDED)
     classes = model.counts.shape[1]
-    return Scale(
+    return TermWeights(
         alpha, 0, weights, 0.0 * most, most, np.zeros(classes), NO_PREDICTIONS,
         Corrections.none(classes),
     )  # fmt: skip

@@ -28,7 +28,7 @@ from naively.pooling.texts.term_weights import (
     QUARTERS,
     Counted,
     PriorMixing,
-    Scale,
+    TermWeights,
     falling,
     narrowed,
     never_below_0,
@@ -88,7 +88,7 @@ class Words:
     event: Event
     vocabulary: Vocabulary  # the terms, sorted
     counts: scipy.sparse.csr_matrix  # (V, K) CSR, how often each term occurred in each class
-    scale: Scale  # the weights; its biases are for texts with known terms
+    scale: TermWeights  # the weights; its biases are for texts with known terms
     repeated: Repeated  # texts that recur, whose terms are no further evidence
     different: float  # number of distinct texts
     unseen: float  # how many of these share no term with another one
@@ -217,7 +217,7 @@ def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Wor
 class _Chosen:
     """The weights of the terms of a text column."""
 
-    scale: Scale  # from all texts
+    scale: TermWeights  # from all texts
     # (GROUPS, 4 G), weights for each group from all other groups; rarity in units
     scales_without_group: Float64
 
@@ -387,7 +387,7 @@ def stored_words(words: Words) -> Arrays:
     ``event`` : (1,) index into `EVENTS`.
     ``terms``, ``lengths`` : the terms in UTF-8, concatenated, and the length of each.
     ``each``, ``classes``, ``counts`` : number of classes with each term, which ones, its counts.
-    ``alpha``, ``quarters``, ``weights``, ``least``, ``most``, ``bias`` : the weights, see `Scale`.
+    ``alpha``, ``quarters``, ``weights``, ``least``, ``most``, ``bias`` : see `TermWeights`.
     ``texts`` : (K,) the weight of the texts of each class.
     ``different``, ``unseen`` : (1,) number of distinct texts; how many of these share no term with
     another one.
@@ -480,7 +480,7 @@ def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
     shape = len(vocabulary), int(n_stored[0])
     table = scipy.sparse.csr_matrix((counts, classes.astype(np.int32), ends), shape)
     weights, least, most = scale_arrays
-    scale = Scale(
+    scale = TermWeights(
         float(alpha[0]), int(quarters[0]), weights, least, most, bias, NO_PREDICTIONS,
         Corrections.none(len(bias)),
     )  # fmt: skip
