@@ -26,7 +26,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,8 @@ import suite
 from rich.console import Console
 from shown import check_folder, check_names, short, show
 from sklearn.metrics import log_loss
+from text_peers import Analysis
+from text_quality import CHARACTERS
 
 from naively import AutoBayes, NaiveBayes, TextNB
 from naively.evaluation.fitted import cross_validation
@@ -49,6 +51,10 @@ TABLES = (
 )  # fmt: skip
 CATEGORIES = "-categories"  # a table without its columns of numbers
 TEXTS = ("enron1", "rt-polarity", "sms-spam")
+MORE_TEXTS = (
+    "20news-bydate, train", "enron2", "enron3", "names-gender", "reuters-r8, train", "subj",
+    "webkb-stemmed, train",
+)  # fmt: skip
 ROWS, TESTED, PARTS = 2000, 10_000, ("duplicates", "missing", "changes", "words")
 SHARES = (0.1, 0.3, 0.5, 1.0)
 LEAST = 1e-15
@@ -66,15 +72,17 @@ class Set:
     ----------
     X, y : the rows.
     splits : random splits for the measurements of duplicates.
+    analysis : how documents are cut into terms.
     """
 
     X: Data
     y: np.ndarray
     splits: int
+    analysis: Analysis = field(default_factory=dict)
 
     def split(self, seed: int = 0, tested: int = ROWS) -> Split:
         """A random split, with these rows to predict, at most."""
-        return Split(self.X, self.y, seed, tested)
+        return Split(self.X, self.y, seed, tested, self.analysis)
 
 
 class Split:
@@ -85,9 +93,11 @@ class Split:
     X, y : as in `Set`.
     seed : of the random split.
     tested : rows to predict, at most.
+    analysis : as in `Set`.
     """
 
-    def __init__(self, X: Data, y: np.ndarray, seed: int, tested: int) -> None:
+    def __init__(self, X: Data, y: np.ndarray, seed: int, tested: int, analysis: Analysis) -> None:
+        self.analysis = analysis
         rows = np.random.default_rng(seed).permutation(len(y))
         size = min(ROWS, 2 * len(rows) // 3)
         learned, new = rows[:size], rows[size : size + tested]
@@ -97,7 +107,7 @@ class Split:
         self.is_text = isinstance(X, np.ndarray)
 
     def model(self, **params: Any) -> Any:
-        return TextNB(**params) if self.is_text else AutoBayes(**params)
+        return TextNB(**params, **self.analysis) if self.is_text else AutoBayes(**params)
 
 
 def taken(X: Data, rows: np.ndarray) -> Data:
@@ -310,9 +320,11 @@ HEADS = {
 
 
 def loaded(data: Path, name: str, splits: int) -> Set:
-    if name in TEXTS:
+    if name in (*TEXTS, *MORE_TEXTS):
         whole = read(data, name)
-        return Set(np.array(list(whole.texts), object), np.asarray(whole.labels), splits)
+        analysis = CHARACTERS if name == "names-gender" else {}
+        texts = np.array(list(whole.texts), object)
+        return Set(texts, np.asarray(whole.labels), splits, analysis)
     X, y = suite.TABLES[name.removesuffix(CATEGORIES)](data)
     table = pd.DataFrame(X)
     if name.endswith(CATEGORIES):
@@ -331,7 +343,7 @@ def main() -> None:
     parser.add_argument("--markdown", action="store_true", help="tables for the docs")
     given = parser.parse_args()
     check_folder(parser, given, "tables and texts")
-    check_names(parser, "only", given.only, (*TABLES, *TEXTS))
+    check_names(parser, "only", given.only, (*TABLES, *TEXTS, *MORE_TEXTS))
     check_names(parser, "parts", given.parts, PARTS)
     sets = {name: loaded(given.data, name, given.splits) for name in given.only}
     console = Console(width=120)

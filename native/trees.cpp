@@ -10,6 +10,7 @@ namespace naively::SET {
 
 constexpr i64 LEAF = -1;
 constexpr i64 WIDEST = 256; // bins of a column, at most
+constexpr i64 BESIDE = 4;   // columns that are counted at once
 constexpr f64 EQUAL = 1e-9; // nats: a lower gain is rounding
 
 struct Cut {
@@ -42,7 +43,7 @@ struct Logs {
 
 // A row of a node: its number, class and weight.
 struct Row {
-    i64 at, y;
+    u32 at, y;
     f64 weight;
 };
 
@@ -107,7 +108,8 @@ static i64 grow(Room &room, Matrix<const uint16_t> codes, Flat<const i64> sizes,
     Row *rows = room.get<Row>(y.size).data, *aside = room.get<Row>(y.size).data;
     i64 *start = room.get<i64>(most).data, *end = room.get<i64>(most).data;
     Cut *cuts = room.get<Cut>(most).data;
-    f64 *table = room.zeros<f64>(bins * classes).data, *counts = room.get<f64>(3 * classes).data;
+    const i64 width = bins * classes;
+    f64 *tables = room.zeros<f64>(BESIDE * width).data, *counts = room.get<f64>(3 * classes).data;
     if (room.failed) return 0;
     f64 *some = counts + classes, *others = some + classes;
     f64 total = 0.0;
@@ -118,6 +120,33 @@ static i64 grow(Room &room, Matrix<const uint16_t> codes, Flat<const i64> sizes,
     for (i64 k = 0; k < whole; k++) of_whole[k] = times_log(f64(k));
     const Logs logs = {of_whole, whole};
 
+    // the cuts of one column, by the classes of its bins
+    const auto consider_column = [&](Node<TWO> &node, i64 j, f64 *table, const Used &used) {
+        const i64 missing = sizes[j] - 1;
+        const auto add = [&](i64 bin) {
+            for (i64 c = 0; c < classes; c++) some[c] += table[bin * classes + c];
+        };
+        if (ordered[j]) {
+            fill(some, classes, 0.0);
+            used.up([&](i64 bin) {
+                if (bin == missing) return;
+                add(bin);
+                node.consider(some, j, 0, bin);
+            });
+        } else {
+            used.up([&](i64 bin) { node.consider(table + bin * classes, j, bin, bin); });
+        }
+        if (ordered[j] && used.has(missing)) {
+            fill(some, classes, 0.0);
+            used.down([&](i64 bin) {
+                if (bin == missing || bin == 0) return;
+                add(bin);
+                node.consider(some, j, bin, missing - 1);
+            });
+        }
+        used.up([&](i64 bin) { fill(table + bin * classes, classes, 0.0); });
+    };
+
     const auto best_cut = [&](i64 first_row, i64 last_row) {
         fill(counts, classes, 0.0);
         for (i64 k = first_row; k < last_row; k++) counts[rows[k].y] += rows[k].weight;
@@ -125,43 +154,35 @@ static i64 grow(Room &room, Matrix<const uint16_t> codes, Flat<const i64> sizes,
                           logs.likelihood(counts, classes), fewest, others, {least, LEAF, 0, 0}};
         // no cut gains more than what pure leaves would
         if (-node.found <= larger(least, 0.0) || node.rows < 2 * fewest) return node.best;
-        for (i64 j = 0; j < codes.rows; j++) {
-            const i64 missing = sizes[j] - 1;
-            const uint16_t *own = codes[j];
-            Used used;
-            for (i64 k = first_row; k < last_row; k++) {
-                const i64 bin = own[rows[k].at];
-                table[bin * classes + rows[k].y] += rows[k].weight;
-                used.add(bin);
-            }
-            const auto add = [&](i64 bin) {
-                for (i64 c = 0; c < classes; c++) some[c] += table[bin * classes + c];
+        for (i64 j = 0; j < codes.rows; j += BESIDE) {
+            const i64 columns = smaller(BESIDE, codes.rows - j);
+            const uint16_t *own[BESIDE];
+            for (i64 b = 0; b < columns; b++) own[b] = codes[j + b];
+            const auto count = [&](i64 many) __attribute__((always_inline)) {
+                for (i64 k = first_row; k < last_row; k++) {
+                    const Row row = rows[k];
+                    for (i64 b = 0; b < many; b++)
+                        tables[b * width + own[b][row.at] * classes + row.y] += row.weight;
+                }
             };
-            if (ordered[j]) {
-                fill(some, classes, 0.0);
-                used.up([&](i64 bin) {
-                    if (bin == missing) return;
-                    add(bin);
-                    node.consider(some, j, 0, bin);
-                });
-            } else {
-                used.up([&](i64 bin) { node.consider(table + bin * classes, j, bin, bin); });
+            if (columns == BESIDE) count(BESIDE); // the loop is unrolled
+            else count(columns);
+            for (i64 b = 0; b < columns; b++) {
+                f64 *table = tables + b * width;
+                Used used;
+                if (last_row - first_row < sizes[j + b] * classes)
+                    for (i64 k = first_row; k < last_row; k++) used.add(own[b][rows[k].at]);
+                else // each row has weight
+                    for (i64 bin = 0; bin < sizes[j + b]; bin++)
+                        if (sum_of(table + bin * classes, classes) > 0.0) used.add(bin);
+                consider_column(node, j + b, table, used);
             }
-            if (ordered[j] && used.has(missing)) {
-                fill(some, classes, 0.0);
-                used.down([&](i64 bin) {
-                    if (bin == missing || bin == 0) return;
-                    add(bin);
-                    node.consider(some, j, bin, missing - 1);
-                });
-            }
-            used.up([&](i64 bin) { fill(table + bin * classes, classes, 0.0); });
         }
         return node.best;
     };
 
     for (i64 i = 0; i < y.size; i++)
-        if (weights[i] > 0.0) rows[n++] = {i, y[i], weights[i]};
+        if (weights[i] > 0.0) rows[n++] = {u32(i), u32(y[i]), weights[i]};
     start[0] = 0, end[0] = n;
     cuts[0] = best_cut(0, n);
     i64 count = 1;
@@ -201,6 +222,15 @@ static i64 grow_tree(Room &room, Matrix<const uint16_t> codes, Flat<const i64> s
     return grown(room, codes, sizes, ordered, y, weights, classes, fewest, least, nodes);
 }
 
+constexpr i64 TOGETHER = 16; // rows that are followed side by side: a step waits for the one before
+
+// A node to be followed: rows whose code is from `first` to `last` go to `child`, others to the next
+// one. A leaf leads to itself.
+struct Step {
+    const uint16_t *codes;
+    i64 first, last, child;
+};
+
 // Fill the leaf of each row in each tree, whose first node is its root, by the bins of the row.
 static void leaves_of(Room &room, Matrix<const uint16_t> codes, Matrix<const i64> nodes,
                       Flat<const i64> roots, Matrix<u32> leaves) {
@@ -210,14 +240,29 @@ static void leaves_of(Room &room, Matrix<const uint16_t> codes, Matrix<const i64
             (node[0] != LEAF && (node[3] <= k || node[3] >= nodes.rows - 1)))
             return room.refuse("a node is of no column, or before its parent");
     }
+    Step *steps = room.get<Step>(nodes.rows).data;
+    if (room.failed) return;
+    for (i64 k = 0; k < nodes.rows; k++) {
+        const i64 *node = nodes[k];
+        if (node[0] == LEAF) steps[k] = {codes.data, 0, 65535, k};
+        else steps[k] = {codes[node[0]], node[1], node[2], node[3]};
+    }
     for (i64 t = 0; t < roots.size; t++)
-        for (i64 i = 0; i < leaves.columns; i++) {
-            i64 k = roots[t];
-            while (nodes[k][0] != LEAF) {
-                const i64 *node = nodes[k], bin = codes[node[0]][i];
-                k = node[1] <= bin && bin <= node[2] ? node[3] : node[3] + 1;
+        for (i64 start = 0; start < leaves.columns; start += TOGETHER) {
+            const i64 size = smaller(TOGETHER, leaves.columns - start);
+            i64 at[TOGETHER], moved = codes.rows;
+            fill(at, size, roots[t]);
+            while (moved) {
+                moved = 0;
+                for (i64 i = 0; i < size; i++) {
+                    const Step &step = steps[at[i]];
+                    const i64 bin = step.codes[start + i];
+                    const i64 next = step.child + ((bin < step.first) | (bin > step.last));
+                    moved |= next ^ at[i];
+                    at[i] = next;
+                }
             }
-            leaves[t][i] = u32(k);
+            for (i64 i = 0; i < size; i++) leaves[t][start + i] = u32(at[i]);
         }
 }
 

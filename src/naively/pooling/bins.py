@@ -139,7 +139,7 @@ class Lookup:
 
     def bins_with_values(self) -> list[int]:
         """The number of bins of each column that contain a value."""
-        return [len(np.unique(bins[:-1])) for bins in self.bins]
+        return [int(np.count_nonzero(np.bincount(bins[:-1]))) for bins in self.bins]
 
     def coded(self, codes: npt.NDArray[Any]) -> Coded:
         """The bins of rows (n, d), which are given as indices into the distinct values."""

@@ -167,7 +167,7 @@ class Entries:
         """(n,) the fold of each entry in the first assignment."""
         return np.tile(self.once.part, self.n_repeats)
 
-    @property
+    @cached_property
     def full_weight(self) -> Float64:
         """(n,) how many rows each entry stands for among those of its repeat."""
         return self.weight * self.n_repeats

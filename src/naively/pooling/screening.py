@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
@@ -40,10 +40,10 @@ SCREENED, LEAST_SCREENED = 50_000_000, 20_000
 PART, LEAST_RANKED = 4, 2500
 """All blocks are ranked on one of so many entries, but on at least so many for each class but one;
 on all entries if that is more than half of them."""
-RANKED, LIKELY = 16, 4
+RANKED, LIKELY = 8, 2
 """Blocks ranked on all entries, and evaluated exactly, for each that may be added: the best of the
 ranking before."""
-TRIED = 16  # blocks in one task of a worker
+TRIED = 64  # blocks in one task of a worker
 
 
 @dataclass(frozen=True)
@@ -186,22 +186,23 @@ class Screening:
             tuple(sorted((*block, j))) for block in narrower for j in self.varied if j not in block
         })  # fmt: skip
 
-    def _cut(self, ways: Sequence[int], blocks: Iterable[tuple[int, ...]]) -> Iterator[Candidate]:
+    def _cut(self, ways: Sequence[int], blocks: list[tuple[int, ...]]) -> Iterator[Candidate]:
         """Cut blocks finer and finer while this separates more values and entries suffice."""
+        if not blocks:
+            return
         max_size = TABLE / (self.entries.n_classes * PARTS)
         max_cells = len(self.entries.once) / ENTRIES
-        cell_counts = dict.fromkeys(blocks, 0)
+        columns = np.array(blocks)
+        previous = np.zeros(len(blocks))
         for way in ways:
-            met, sizes = self.bins_with_values[way], self.coded[way].sizes.tolist()
-            for block, previous in cell_counts.items():
-                n_cells = size = 1
-                for j in block:
-                    n_cells *= met[j]
-                    size *= sizes[j]
-                cell_counts[block] = n_cells
-                coarse = not previous and len(block) < FOUR
-                if previous < n_cells and size < max_size and (coarse or n_cells <= max_cells):
-                    yield way, block
+            met, sizes = np.array(self.bins_with_values[way]), self.coded[way].sizes
+            n_cells = met[columns].prod(axis=1, dtype=np.float64)
+            size = sizes[columns].prod(axis=1, dtype=np.float64)
+            is_coarse = (previous == 0) & (columns.shape[1] < FOUR)
+            is_finer = (previous < n_cells) & (is_coarse | (n_cells <= max_cells))
+            for k in np.flatnonzero(is_finer & (size < max_size)).tolist():
+                yield way, blocks[k]
+            previous = n_cells
 
     def _ranked(self, candidates: list[Candidate], entries: _Entries) -> list[Candidate]:
         """The candidates by their approximate gain, the best first."""

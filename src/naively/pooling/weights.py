@@ -34,7 +34,9 @@ BIASED = 256  # classes up to which there are biases: the curvature has the squa
 WORSE = 1.002  # if the log-loss is this many times the best, weaker ridges are not tried
 RENEWED = (3, 8, 14, 20, 30)
 """Steps of Newton's method after which the curvature is computed again,"""
-TERMS = 4_000_000  # from this many numbers of evidence, at most
+TERMS, SAMPLED = 4_000_000, 20_000
+"""from this many numbers of evidence, at most, and from fewer than twice this many entries. These
+also choose the ridge."""
 SHORTEST = 1e-9
 """Fraction of a step that is tried, at least: overconfident models make far too long steps."""
 ALONE = 1_000_000  # numbers of evidence up to which one worker is faster than several
@@ -307,7 +309,7 @@ class Pool:
         self.blocks, self.classes = len(added), len(pieces[0].base) + 1
         self.size = self.blocks + (self.classes if biased and self.classes <= BIASED else 0)
         n = sum(len(piece.y) for piece in self.pieces)
-        step = max(1, n * self.classes * self.blocks // TERMS)
+        step = max(1, n * self.classes * self.blocks // TERMS, n // SAMPLED)
         sample = slice(None, None, step)
         self.sample = [piece.take(sample) if step > 1 else piece for piece in self.pieces]
         self.sample_factor = n / sum(len(piece.y) for piece in self.sample)
@@ -321,7 +323,8 @@ class Pool:
         `start`: (K + C,) where to begin. `ridges`: of the first blocks; one is chosen. By the
         strongest, they share one weight.
         """
-        best_weights, best_scores, best_ridge, least_loss = None, None, 0.0, np.inf
+        best: tuple[Float64, Float64] | None = None  # the weights, and the inverse of the curvature
+        best_ridge, least_loss = 0.0, np.inf
         # start from 0, where no prediction is confident, so that all rows have a gradient
         place = self._place(np.zeros(self.size) if start is None else start[: self.size])
         curve = None
@@ -329,18 +332,17 @@ class Pool:
             penalty = self._penalty(candidate if ridge is None else ridge, candidate)
             place = self._solved(penalty, place, curve)
             curve = self._curvature(place.x)
-            scores = self._scores(place.x, _inverse(curve + penalty))
-            loss = self._loss(scores)
-            if best_scores is None or loss < least_loss:
-                best_weights, best_scores = place.x, scores
-                best_ridge, least_loss = candidate, loss
+            inverse = _inverse(curve + penalty)
+            loss = self._loss(self.sample, self._scores(self.sample, place.x, inverse))
+            if best is None or loss < least_loss:
+                best, best_ridge, least_loss = (place.x, inverse), candidate, loss
             elif loss > WORSE * least_loss:
                 break
-        assert best_weights is not None
-        assert best_scores is not None
-        bias = np.zeros(self.classes)
-        bias[: self.size - self.blocks] = best_weights[self.blocks :]
-        return Weights(best_weights[: self.blocks], bias, best_ridge, *self._left_out(best_scores))
+        assert best is not None
+        weights, bias = best[0][: self.blocks], np.zeros(self.classes)
+        bias[: self.size - self.blocks] = best[0][self.blocks :]
+        scores = self._scores(self.pieces, *best)
+        return Weights(weights, bias, best_ridge, *self._left_out(scores))
 
     def at(self, ridge: float, start: Weights) -> Float64:
         """The weights (K,) for a given ridge, starting from other weights that are close."""
@@ -355,7 +357,7 @@ class Pool:
         penalty = self._penalty(ridge, ridge)
         place = self._place(np.concatenate([start.of_blocks, start.bias])[: self.size])
         place = self._solved(penalty, place, None)
-        return self._scores(place.x, _inverse(self._curvature(place.x) + penalty))
+        return self._scores(self.pieces, place.x, _inverse(self._curvature(place.x) + penalty))
 
     def alone(self, ridge: float = 0.0) -> tuple[float, Float64]:
         """The training log-loss, in nats per row, and the weights and biases for this ridge."""
@@ -421,20 +423,15 @@ class Pool:
         pieces = [piece.shifted(self.shift) for piece in self.pieces]
         return out_of_fold, self._predicted(pieces, scores)
 
-    def _loss(self, scores: Sequence[Float32]) -> float:
-        """The log-loss by scores of the pieces, before prior mixing."""
-        pairs = zip(self.pieces, scores, strict=True)
+    def _loss(self, pieces: Sequence[Piece], scores: Sequence[Float32]) -> float:
+        """The log-loss by scores of pieces, before prior mixing."""
+        pairs = zip(pieces, scores, strict=True)
         losses = self.workers.map(lambda pair: pair[0].expected(pair[1])[1], pairs)
-        return _mean(np.concatenate(losses), self._weight)
+        return _mean(np.concatenate(losses), np.concatenate([piece.weight for piece in pieces]))
 
-    @property
-    def _weight(self) -> Float32:
-        """The weight of each entry."""
-        return np.concatenate([piece.weight for piece in self.pieces])
-
-    def _scores(self, x: Float64, inverse: Float64) -> list[Float32]:
+    def _scores(self, pieces: Sequence[Piece], x: Float64, inverse: Float64) -> list[Float32]:
         """Scores of each piece by weights without each entry; see `Piece.left_out`."""
-        return self.workers.map(lambda piece: piece.left_out(x, inverse, self.copies), self.pieces)
+        return self.workers.map(lambda piece: piece.left_out(x, inverse, self.copies), pieces)
 
     def _predicted(
         self, pieces: Sequence[Piece], scores: Sequence[Float32]

@@ -200,13 +200,8 @@ class Gaussian(Standardised):
 
 
 def _inverse(factors: Float64) -> Float64:
-    """The inverses of lower triangular matrices, (C, k, k), by forward substitution."""
-    inverses = np.zeros_like(factors)
-    for f in range(factors.shape[1]):  # row by row
-        row = -np.einsum("cj,cjk->ck", factors[:, f, :f], inverses[:, :f])
-        row[:, f] += 1.0
-        inverses[:, f] = row / factors[:, f, f, np.newaxis]
-    return inverses
+    """The inverses of lower triangular matrices, (C, k, k)."""
+    return np.tril(np.linalg.inv(factors))
 
 
 @dataclass(frozen=True)

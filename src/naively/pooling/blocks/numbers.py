@@ -60,11 +60,16 @@ class Scale:
         scales = zip(columns, self.centre, self.spread, strict=True)
         with np.errstate(over="ignore", invalid="ignore"):
             for k, (j, centre, spread) in enumerate(scales):
-                values = np.zeros(len(levels[j]) + 1)  # the last is for missing values
-                z = (as_numbers(levels[j]) - centre) / (spread if spread > 0 else 1.0)
+                own_levels, places = levels[j], codes[:, j]
+                if len(own_levels) > len(places):  # the rows are few of those that have the levels
+                    is_missing = places == len(own_levels)
+                    own_levels = own_levels[np.where(is_missing, 0, places)]
+                    places = np.where(is_missing, len(places), np.arange(len(places)))
+                values = np.zeros(len(own_levels) + 1)  # the last is for missing values
+                z = (as_numbers(own_levels) - centre) / (spread if spread > 0 else 1.0)
                 np.clip(z, -FARTHEST, FARTHEST, out=values[:-1])
                 values[np.isnan(values)] = 0.0
-                standardised[:, k] = values[codes[:, j]]
+                standardised[:, k] = values[places]
         return standardised
 
 
