@@ -106,16 +106,22 @@ static void fill_surprises(Room &room, Cube<const f64> counts, Cube<const f64> e
     if (room.failed) return;
     f64 *q = n + classes, *told = q + classes, *met = told + classes, *expects = met + classes;
     for (i64 cell = 0; cell < cells; cell++) {
+        bool is_met = false;
+        for (i64 part = 0; part < parts && !is_met; part++)
+            is_met = sum_of(counts[part][cell], classes) > 0.0;
+        if (!is_met) {
+            fill(out[cell][0], (parts + 1) * classes, f32(0));
+            continue;
+        }
         for (i64 left = 0; left <= parts; left++) {
             f64 v = 0.0;
             fill(n, 3 * classes, 0.0);
             for (i64 part = 0; part < parts; part++) {
                 if (part == left) continue;
                 v += doubt[part][cell];
-                for (i64 c = 0; c < classes; c++) {
-                    n[c] += counts[part][cell][c];
-                    q[c] += expected[part][cell][c];
-                }
+                for (i64 c = 0; c < classes; c++) n[c] += counts[part][cell][c];
+                if (left == parts)
+                    for (i64 c = 0; c < classes; c++) q[c] += expected[part][cell][c];
             }
             if (left < parts)
                 for (i64 c = 0; c < classes; c++) q[c] = others[cell][left][c];

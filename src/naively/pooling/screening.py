@@ -40,7 +40,7 @@ SCREENED, LEAST_SCREENED = 50_000_000, 20_000
 PART, LEAST_RANKED = 4, 2500
 """All blocks are ranked on one of so many entries, but on at least so many for each class but one;
 on all entries if that is more than half of them."""
-RANKED, LIKELY = 8, 2
+RANKED, LIKELY = 8, 3
 """Blocks ranked on all entries, and evaluated exactly, for each that may be added: the best of the
 ranking before."""
 TRIED = 64  # blocks in one task of a worker
