@@ -72,6 +72,21 @@ def test_all_copies_of_a_row_are_left_out_together(classes):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
+def test_weights_of_many_entries_are_those_of_all_though_a_sample_chooses_the_ridge(classes):
+    piece = evidence_of(classes, n=90_000)
+    pool = Pool([piece], np.zeros(5, bool), SERIAL)
+    in_sample = np.isin(np.arange(90_000), np.arange(90_000)[:: round(pool.sample_factor)])
+    assert 20_000 <= in_sample.sum() < 40_000
+    piece.evidence[:, :, in_sample] *= 3  # which the others are not like
+    found = pool.best(None, None)
+    weights = refitted(piece, pool._penalty(found.ridge, found.ridge), np.ones(90_000, bool))
+    assert np.allclose(found.of_blocks, weights[:5], atol=0.01)  # of the sample: 0.23
+    training = piece.expected(piece.scores(weights))[1]
+    assert np.abs(found.out_of_fold.losses - training).mean() < 2e-3
+    assert found.log_loss == pytest.approx(np.average(training, weights=piece.weight), rel=1e-3)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("seed", range(4))
 def test_blocks_with_weights_below_0_are_dropped_as_refits_would(classes, seed):
     piece = evidence_of(classes, n=200, blocks=7, seed=seed)
