@@ -222,14 +222,7 @@ static i64 grow_tree(Room &room, Matrix<const uint16_t> codes, Flat<const i64> s
     return grown(room, codes, sizes, ordered, y, weights, classes, fewest, least, nodes);
 }
 
-constexpr i64 TOGETHER = 16; // rows that are followed side by side: a step waits for the one before
-
-// A node to be followed: rows whose code is from `first` to `last` go to `child`, others to the next
-// one. A leaf leads to itself.
-struct Step {
-    const uint16_t *codes;
-    i64 first, last, child;
-};
+constexpr i64 TOGETHER = 16; // rows whose steps, which wait for one another, are taken side by side
 
 // Fill the leaf of each row in each tree, whose first node is its root, by the bins of the row.
 static void leaves_of(Room &room, Matrix<const uint16_t> codes, Matrix<const i64> nodes,
@@ -240,26 +233,19 @@ static void leaves_of(Room &room, Matrix<const uint16_t> codes, Matrix<const i64
             (node[0] != LEAF && (node[3] <= k || node[3] >= nodes.rows - 1)))
             return room.refuse("a node is of no column, or before its parent");
     }
-    Step *steps = room.get<Step>(nodes.rows).data;
-    if (room.failed) return;
-    for (i64 k = 0; k < nodes.rows; k++) {
-        const i64 *node = nodes[k];
-        if (node[0] == LEAF) steps[k] = {codes.data, 0, 65535, k};
-        else steps[k] = {codes[node[0]], node[1], node[2], node[3]};
-    }
     for (i64 t = 0; t < roots.size; t++)
         for (i64 start = 0; start < leaves.columns; start += TOGETHER) {
             const i64 size = smaller(TOGETHER, leaves.columns - start);
-            i64 at[TOGETHER], moved = codes.rows;
+            i64 at[TOGETHER], moved = 1;
             fill(at, size, roots[t]);
             while (moved) {
                 moved = 0;
                 for (i64 i = 0; i < size; i++) {
-                    const Step &step = steps[at[i]];
-                    const i64 bin = step.codes[start + i];
-                    const i64 next = step.child + ((bin < step.first) | (bin > step.last));
-                    moved |= next ^ at[i];
-                    at[i] = next;
+                    const i64 *node = nodes[at[i]];
+                    if (node[0] == LEAF) continue;
+                    const i64 bin = codes[node[0]][start + i];
+                    at[i] = node[3] + ((bin < node[1]) | (bin > node[2]));
+                    moved = 1;
                 }
             }
             for (i64 i = 0; i < size; i++) leaves[t][start + i] = u32(at[i]);
@@ -269,7 +255,7 @@ static void leaves_of(Room &room, Matrix<const uint16_t> codes, Matrix<const i64
 KERNELS(trees,
         KERNEL(grow_tree,
                "codes(J,n) sizes(J):1..256 ordered(J):0..1 y(n):0..classes-1 weights(n) "
-               "classes:1..65536 fewest least nodes(M,4) ; M>0"),
+               "classes:1..65536 fewest least nodes(M,4) ; M>0 n<=2147483647"),
         KERNEL(leaves_of, "codes(J,n) nodes(M,4) roots(T):0..M-1 leaves(T,n) ; M>0"));
 
 } // namespace naively::SET

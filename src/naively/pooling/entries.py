@@ -170,7 +170,7 @@ class Entries:
     @cached_property
     def full_weight(self) -> Float64:
         """(n,) how many rows each entry stands for among those of its repeat."""
-        return self.weight * self.n_repeats
+        return self.weight * self.n_repeats if self.n_repeats > 1 else self.weight
 
     def apart(
         self, cells: npt.NDArray[Any], size: int, rows: npt.NDArray[np.intp] | slice = slice(None)

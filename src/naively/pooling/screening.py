@@ -29,8 +29,9 @@ LEAST_GAIN = 5.0
 ROWS = 50  # rows per block that a round may add, and per weight for a negative weight to be trusted
 OFTEN = 4  # blocks of one round that share a column, at most
 FOUR = 4  # columns of a block, at most
-AGAIN = 2000
-"""Pairs that are tried after the first round, at most: those with the largest gains in it."""
+AGAIN, AGAIN_EACH = 2000, 16
+"""If pairs are more than this, the best of the first round are tried after it: so many for each
+block that may be added, and this many at most."""
 MANY, WHOLE = 4000, {3: 20, FOUR: 12}
 """Triples, or fours, that are tried, at most; columns up to which all of them are tried."""
 ENTRIES = 4  # entries per cell, at least, for fours and for finer cuts than the first
@@ -43,7 +44,7 @@ on all entries if that is more than half of them."""
 RANKED, LIKELY = 8, 3
 """Blocks ranked on all entries, and evaluated exactly, for each that may be added: the best of the
 ranking before."""
-TRIED = 64  # blocks in one task of a worker
+TRIED = 64  # blocks in one task of a worker, at most
 
 
 @dataclass(frozen=True)
@@ -140,10 +141,11 @@ class Screening:
         threshold = np.log(max(1.0, len(candidates) * of_each)) + LEAST_GAIN
         n_columns, rows = len(self.coded[FINE].sizes), int(self.entries.weight.sum())
         max_blocks = min(max(4, n_columns), rows // ROWS)
-        ranked = self._ranked(candidates, entries.few)[: RANKED * max_blocks]
-        ranked = self._ranked(sorted(ranked), entries)
+        ranked = self._ranked(candidates, entries.few)
         if len(self._pairs) > AGAIN:
-            self._pairs[:] = sorted(block for _, block in ranked[:AGAIN])
+            again = ranked[: min(AGAIN, AGAIN_EACH * max_blocks)]
+            self._pairs[:] = sorted(block for _, block in again)
+        ranked = self._ranked(sorted(ranked[: RANKED * max_blocks]), entries)
         candidates = sorted(ranked[: LIKELY * max_blocks])
         gains = self._gains(candidates, entries)
         chosen: list[tuple[Candidate, float]] = []
@@ -164,7 +166,7 @@ class Screening:
 
     @cached_property
     def _pairs(self) -> list[tuple[int, ...]]:
-        """The pairs to try: all in the first round, and after it the best `AGAIN`."""
+        """The pairs to try: all in the first round, and after it the best if they are many."""
         return [*itertools.combinations(self.varied, 2)]
 
     def _candidates(
@@ -248,7 +250,8 @@ class Screening:
             blocks = [block for _, block in of_way]
             padding = (kernel.NONE,) * FOUR
             columns = np.array([(*block, *padding[len(block) :]) for block in blocks])
-            pieces = [columns[k : k + TRIED] for k in range(0, len(blocks), TRIED)]
+            size = min(TRIED, -(-len(blocks) // self.workers.count))
+            pieces = [columns[k : k + size] for k in range(0, len(blocks), size)]
             piece_gains = self.workers.map(lambda some: gains(coded, some), pieces)  # noqa: B023
             block_gains = itertools.chain.from_iterable(piece_gains)
             cached_gains.update(zip(((way, block) for block in blocks), block_gains, strict=True))

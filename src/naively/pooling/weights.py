@@ -5,7 +5,7 @@ conditional log-likelihood of rows whose evidence was estimated without their fo
 which makes the problem strictly concave. The strength of the ridge is chosen by the log-loss of
 each row by weights without it: approximate leave-one-out, one step of Newton's method from the
 weights of all rows (Pregibon 1981, Annals of Statistics 9; Rad & Maleki 2020, Journal of the Royal
-Statistical Society B 82). With very many classes the biases are 0.
+Statistical Society B 82); of many rows, a sample. With very many classes the biases are 0.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ LEAST, BIAS = 0.1, 0.1
 BIASED = 256  # classes up to which there are biases: the curvature has the square of their number
 WORSE = 1.002  # if the log-loss is this many times the best, weaker ridges are not tried
 RENEWED = (3, 8, 14, 20, 30)
-"""Steps of Newton's method after which the curvature is computed again,"""
+"""Steps of Newton's method after which the curvature is computed again."""
 TERMS, SAMPLED = 4_000_000, 20_000
-"""from this many numbers of evidence, at most, and from fewer than twice this many entries. These
-also choose the ridge."""
+"""Numbers of evidence, and entries, from fewer than twice as many of which the curvature is
+computed, and the ridge chosen."""
 SHORTEST = 1e-9
 """Fraction of a step that is tried, at least: overconfident models make far too long steps."""
 ALONE = 1_000_000  # numbers of evidence up to which one worker is faster than several
@@ -317,13 +317,14 @@ class Pool:
     def best(
         self, ridge: float | None, start: Float64 | None, ridges: Sequence[float] = RIDGES
     ) -> Weights:
-        """The weights with the ridge that has the least out-of-fold log-loss.
+        """The weights with the ridge that has the least out-of-fold log-loss on the sample.
 
         `ridge`: of the first blocks, if known; then the ridge of the added blocks is chosen.
         `start`: (K + C,) where to begin. `ridges`: of the first blocks; one is chosen. By the
         strongest, they share one weight.
         """
-        best: tuple[Float64, Float64] | None = None  # the weights, and the inverse of the curvature
+        # the weights, the inverse of the curvature, and the scores of the sample
+        best: tuple[Float64, Float64, list[Float32]] | None = None
         best_ridge, least_loss = 0.0, np.inf
         # start from 0, where no prediction is confident, so that all rows have a gradient
         place = self._place(np.zeros(self.size) if start is None else start[: self.size])
@@ -333,16 +334,19 @@ class Pool:
             place = self._solved(penalty, place, curve)
             curve = self._curvature(place.x)
             inverse = _inverse(curve + penalty)
-            loss = self._loss(self.sample, self._scores(self.sample, place.x, inverse))
+            scores = self._scores(self.sample, place.x, inverse)
+            loss = self._loss(self.sample, scores)
             if best is None or loss < least_loss:
-                best, best_ridge, least_loss = (place.x, inverse), candidate, loss
+                best, best_ridge, least_loss = (place.x, inverse, scores), candidate, loss
             elif loss > WORSE * least_loss:
                 break
         assert best is not None
-        weights, bias = best[0][: self.blocks], np.zeros(self.classes)
-        bias[: self.size - self.blocks] = best[0][self.blocks :]
-        scores = self._scores(self.pieces, *best)
-        return Weights(weights, bias, best_ridge, *self._left_out(scores))
+        x, inverse, scores = best
+        if self.sample_factor > 1:
+            scores = self._scores(self.pieces, x, inverse)
+        bias = np.zeros(self.classes)
+        bias[: self.size - self.blocks] = x[self.blocks :]
+        return Weights(x[: self.blocks], bias, best_ridge, *self._left_out(scores))
 
     def at(self, ridge: float, start: Weights) -> Float64:
         """The weights (K,) for a given ridge, starting from other weights that are close."""

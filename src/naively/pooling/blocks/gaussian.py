@@ -201,7 +201,7 @@ class Gaussian(Standardised):
 
 def _inverse(factors: Float64) -> Float64:
     """The inverses of lower triangular matrices, (C, k, k)."""
-    return np.tril(np.linalg.inv(factors))
+    return np.tril(np.linalg.inv(factors))  # above is rounding
 
 
 @dataclass(frozen=True)
