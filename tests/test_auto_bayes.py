@@ -48,6 +48,18 @@ def normal_table(n=1200, seed=0):
     return pd.DataFrame(X, columns=list("abcd")), y
 
 
+def test_rows_of_a_large_batch_are_predicted_as_few_are():
+    X, y = normal_table()
+    rng = np.random.default_rng(5)
+    model = AutoBayes().fit(X.mask(rng.random(X.shape) < 0.1), y)
+    kinds = {block.tag for block in plan(model).blocks}
+    assert "gaussian" in kinds
+    new = pd.DataFrame(rng.normal(size=(40_000, 4)), columns=X.columns)
+    new = new.mask(rng.random(new.shape) < 0.1)
+    some = new.iloc[-100:]
+    assert np.array_equal(model.predict_proba(new)[-100:], model.predict_proba(some))
+
+
 # ---- traps ---------------------------------------------------------------------------------------
 
 
