@@ -120,31 +120,29 @@ static i64 grow(Room &room, Matrix<const uint16_t> codes, Flat<const i64> sizes,
     for (i64 k = 0; k < whole; k++) of_whole[k] = times_log(f64(k));
     const Logs logs = {of_whole, whole};
 
-    // the cuts of one column, by the classes of its bins
-    const auto consider_column = [&](Node<TWO> &node, i64 j, f64 *table, const Used &used) {
+    // consider the cuts of a column, whose table has the weight of each class in each bin
+    const auto consider_column = [&](Node<TWO> &node, i64 j, const f64 *table, const Used &used) {
         const i64 missing = sizes[j] - 1;
         const auto add = [&](i64 bin) {
             for (i64 c = 0; c < classes; c++) some[c] += table[bin * classes + c];
         };
-        if (ordered[j]) {
-            fill(some, classes, 0.0);
-            used.up([&](i64 bin) {
-                if (bin == missing) return;
-                add(bin);
-                node.consider(some, j, 0, bin);
-            });
-        } else {
+        if (!ordered[j]) {
             used.up([&](i64 bin) { node.consider(table + bin * classes, j, bin, bin); });
+            return;
         }
-        if (ordered[j] && used.has(missing)) {
-            fill(some, classes, 0.0);
-            used.down([&](i64 bin) {
-                if (bin == missing || bin == 0) return;
-                add(bin);
-                node.consider(some, j, bin, missing - 1);
-            });
-        }
-        used.up([&](i64 bin) { fill(table + bin * classes, classes, 0.0); });
+        fill(some, classes, 0.0);
+        used.up([&](i64 bin) {
+            if (bin == missing) return;
+            add(bin);
+            node.consider(some, j, 0, bin);
+        });
+        if (!used.has(missing)) return;
+        fill(some, classes, 0.0);
+        used.down([&](i64 bin) {
+            if (bin == missing || bin == 0) return;
+            add(bin);
+            node.consider(some, j, bin, missing - 1);
+        });
     };
 
     const auto best_cut = [&](i64 first_row, i64 last_row) {
@@ -176,6 +174,7 @@ static i64 grow(Room &room, Matrix<const uint16_t> codes, Flat<const i64> sizes,
                     for (i64 bin = 0; bin < sizes[j + b]; bin++)
                         if (sum_of(table + bin * classes, classes) > 0.0) used.add(bin);
                 consider_column(node, j + b, table, used);
+                used.up([&](i64 bin) { fill(table + bin * classes, classes, 0.0); });
             }
         }
         return node.best;
