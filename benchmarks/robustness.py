@@ -39,7 +39,7 @@ from rich.console import Console
 from shown import check_folder, check_names, short, show
 from sklearn.metrics import log_loss
 from text_peers import Analysis
-from text_quality import CHARACTERS
+from text_quality import ANALYSIS
 
 from naively import AutoBayes, NaiveBayes, TextNB
 from naively.evaluation.fitted import cross_validation
@@ -324,9 +324,8 @@ HEADS = {
 def loaded(data: Path, name: str, splits: int) -> Set:
     if name in (*TEXTS, *MORE_TEXTS):
         whole = read(data, name)
-        analysis = CHARACTERS if name == "names-gender" else {}
         texts = np.array(list(whole.texts), object)
-        return Set(texts, np.asarray(whole.labels), splits, analysis)
+        return Set(texts, np.asarray(whole.labels), splits, ANALYSIS.get(name, {}))
     X, y = suite.TABLES[name.removesuffix(CATEGORIES)](data)
     table = pd.DataFrame(X)
     if name.endswith(CATEGORIES):

@@ -37,7 +37,7 @@ SPLIT = ("20news-bydate", "reuters-r8", "webkb-stemmed")
 SETS = (
     *SPLIT, "sms-spam", "enron1", "enron2", "enron3", "rt-polarity", "subj", "names-gender",
 )  # fmt: skip
-CHARACTERS = {"analyzer": "char", "ngram_range": (1, 3)}
+ANALYSIS: dict[str, Analysis] = {"names-gender": {"analyzer": "char", "ngram_range": (1, 3)}}
 BINS = 15
 
 
@@ -65,7 +65,7 @@ def run(given: argparse.Namespace, status: Callable[[str], None]) -> Results:
             method = METHODS[model]
             if not method.missing and (method.ours or model not in own):
                 status(f"{name}, {model}")
-                analysis = CHARACTERS if name == "names-gender" else {}
+                analysis = ANALYSIS.get(name, {})
                 own[model] = measure(method, analysis, learned, judged)
                 measuring.keep(given.json, "text", name, {model: own[model]})
         found[name] = {model: own[model] for model in given.models if model in own}
