@@ -30,8 +30,8 @@ ROWS = 50  # rows per block that a round may add, and per weight for a negative 
 OFTEN = 4  # blocks of one round that share a column, at most
 FOUR = 4  # columns of a block, at most
 AGAIN, AGAIN_EACH = 2000, 16
-"""If pairs are more than this, the best of the first round are tried after it: so many for each
-block that may be added, and this many at most."""
+"""With more than `AGAIN` pairs, rounds after the first try those that it ranked best: `AGAIN_EACH`
+for each block that may be added, and `AGAIN` at most."""
 MANY, WHOLE = 4000, {3: 20, FOUR: 12}
 """Triples, or fours, that are tried, at most; columns up to which all of them are tried."""
 ENTRIES = 4  # entries per cell, at least, for fours and for finer cuts than the first

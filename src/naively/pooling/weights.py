@@ -5,7 +5,7 @@ conditional log-likelihood of rows whose evidence was estimated without their fo
 which makes the problem strictly concave. The strength of the ridge is chosen by the log-loss of
 each row by weights without it: approximate leave-one-out, one step of Newton's method from the
 weights of all rows (Pregibon 1981, Annals of Statistics 9; Rad & Maleki 2020, Journal of the Royal
-Statistical Society B 82); of many rows, a sample. With very many classes the biases are 0.
+Statistical Society B 82), for a sample if rows are many. With very many classes the biases are 0.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ WORSE = 1.002  # if the log-loss is this many times the best, weaker ridges are 
 RENEWED = (3, 8, 14, 20, 30)
 """Steps of Newton's method after which the curvature is computed again."""
 TERMS, SAMPLED = 4_000_000, 20_000
-"""Numbers of evidence, and entries, from fewer than twice as many of which the curvature is
-computed, and the ridge chosen."""
+"""Size of the sample that gives the curvature and the ridge, in numbers of evidence and in entries;
+it is never twice as large."""
 SHORTEST = 1e-9
 """Fraction of a step that is tried, at least: overconfident models make far too long steps."""
 ALONE = 1_000_000  # numbers of evidence up to which one worker is faster than several

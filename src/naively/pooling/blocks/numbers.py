@@ -24,7 +24,7 @@ from naively.statistics.levels import Levels
 
 FARTHEST = 6.0  # standard deviations at which a number is clipped
 FLAT = 1e-7  # share of the greatest variance below which a principal axis is dropped
-MANY = 5000  # values of a column beyond which those of few rows alone are standardised
+MANY = 5000  # values of a column, up to which all are standardised even for a few rows
 LEAST = -60.0  # nats by which a class can be behind the best, at most
 
 
@@ -62,7 +62,7 @@ class Scale:
         with np.errstate(over="ignore", invalid="ignore"):
             for k, (j, centre, spread) in enumerate(scales):
                 own_levels, places = levels[j], codes[:, j]
-                if len(own_levels) > max(MANY, len(places)):  # of more rows than these
+                if len(own_levels) > max(MANY, len(places)):  # most are in none of these rows
                     is_missing = places == len(own_levels)
                     own_levels = own_levels[np.where(is_missing, 0, places)]
                     places = np.where(is_missing, len(places), np.arange(len(places)))
