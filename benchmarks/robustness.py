@@ -39,7 +39,7 @@ from rich.console import Console
 from shown import check_folder, check_names, short, show
 from sklearn.metrics import log_loss
 from text_peers import Analysis
-from text_quality import ANALYSIS
+from text_quality import ANALYSIS, SETS, SPLIT
 
 from naively import AutoBayes, NaiveBayes, TextNB
 from naively.evaluation.fitted import cross_validation
@@ -53,10 +53,9 @@ TABLES = (
 )  # fmt: skip
 CATEGORIES = "-categories"  # a table without its columns of numbers
 TEXTS = ("enron1", "rt-polarity", "sms-spam")
-MORE_TEXTS = (
-    "20news-bydate, train", "enron2", "enron3", "names-gender", "reuters-r8, train", "subj",
-    "webkb-stemmed, train",
-)  # fmt: skip
+MORE_TEXTS = tuple(
+    f"{name}, train" if name in SPLIT else name for name in SETS if name not in TEXTS
+)
 ROWS, TESTED, PARTS = 2000, 10_000, ("duplicates", "missing", "changes", "words")
 SHARES = (0.1, 0.3, 0.5, 1.0)
 LEAST = 1e-15
